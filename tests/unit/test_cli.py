@@ -176,6 +176,8 @@ def test_folds_that_are_not_there_are_refused(ready, ask, folds):
         ["verdicts"],
         ["verdicts", "mslp", "--show", "not run"],
         ["verdicts", "mslp", "--show", "better"],
+        ["claims", "mslp"],
+        ["schedule", "mslp"],
         ["explain", CELL],
     ],
 )

@@ -419,7 +419,9 @@ def test_tables_picture_and_looks_are_those_of_now(monkeypatch, fresh_clone):
     from ldlrepro.report import summary
 
     judge = Judge(PLAN, Workspace(fresh_clone / "results", fresh_clone / "data"))
-    monkeypatch.setattr(Judge, "anew", lambda _, paper: judge.answer(paper))
+    papers = [*PROJECT.real_papers(), PROJECT.paper("peers")]
+    answers = {paper.id: judge.answer(paper) for paper in papers}
+    monkeypatch.setattr(Judge, "anew", lambda _, paper: answers[paper.id])
 
     def numbers(svg: str) -> list[str]:
         return re.findall(r">(\d+)</text>", svg)

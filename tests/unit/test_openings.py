@@ -108,14 +108,9 @@ def test_where_too_few_data_sets_are_there_nothing_is_called_significant():
     )
 
 
-def test_answers_in_json_have_no_such_sentence(capsys):
-    for verb in ("schedule", "claims"):
-        assert cli.main([verb, "structrf", "--json"]) == 0
-        assert capsys.readouterr().out.startswith("[")
-
-
-def test_a_claim_is_told_in_lines_that_fit_the_terminal(capsys, monkeypatch):
+def test_a_claim_is_told_in_lines_that_fit_the_terminal(capsys, monkeypatch, fresh_clone):
     monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.chdir(fresh_clone)
     assert cli.main(["claims", "mslp", "--full"]) == 0
     told = capsys.readouterr().out
     first = told.split("\n\n")[1]

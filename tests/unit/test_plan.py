@@ -46,14 +46,14 @@ def test_a_printed_data_set_may_be_another_one_here():
     assert cell("mslp", "2", "m2b", "SA-BFGS").unit.data_set.id == "m2b_lngoo"
 
 
-def test_a_row_may_have_its_own_protocol_and_a_note(tiny):
-    own = "{method: near, protocol: mslp, note: as another paper has it}"
+def test_a_printed_method_may_have_a_note(tiny):
+    own = "{method: near, note: as another paper has it}"
     tiny.edit("papers/tiny/paper.yaml", "Near: near", f"Near: {own}")
     head = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note"
     tiny.write("papers/tiny/cells.csv", f"{head}\ntiny,1,toy,,Near,kl,0.5,,lower,,\n")
     plan = tiny.plan
     (found,) = plan.cells(plan.project.paper("tiny"))
-    assert found.unit == plan.unit("mslp", "toy", "near")
+    assert found.unit == plan.unit("tiny", "toy", "near")
     assert found.note == "as another paper has it"
 
 

@@ -87,4 +87,4 @@ def test_without_a_paper_the_five_are_answered_together_and_each(capsys):
     assert list(rows) == [FIVE, *(paper.id for paper in PLAN.project.real_papers(FIVE))]
     # Some units belong to two papers and are computed once.
     assert max(row["jobs"] for row in each) < together["jobs"] <= sum(row["jobs"] for row in each)
-    assert list(answered(capsys, "mslp", "structrf")) == ["all together", "mslp", "structrf"]
+    assert list(answered(capsys, "drf", "ldldf")) == ["all together", "drf", "ldldf"]
