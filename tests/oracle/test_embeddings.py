@@ -92,9 +92,9 @@ def test_kernel_version_with_a_linear_kernel_is_the_linear_version(kind, monkeyp
 
     X, D = rows(4)
     T = rows(5)[0]
-    linear = kind(u=0.5).fit(X, D)
+    linear = as_stated(kind, u=0.5).fit(X, D)
     monkeypatch.setattr(embeddings, "KernelAxes", LinearKernelAxes)
-    kernel = kind(u=0.5, kernel="rbf").fit(X, D)
+    kernel = as_stated(kind, u=0.5, kernel="rbf").fit(X, D)
     np.testing.assert_allclose(kernel.predict(T), linear.predict(T), atol=1e-12)
     np.testing.assert_allclose(
         squared_distances(kernel.transform(T), kernel.transform(X)),
@@ -131,7 +131,7 @@ def test_pca_is_scikit_learns():
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_directions_solve_their_generalised_problem(kind, kernel):
     X, D = rows(9)
-    model = kind(graph_neighbors=5, u=1.0, pca_keep=1.0, kernel=kernel).fit(X, D)
+    model = as_stated(kind, graph_neighbors=5, u=1.0, pca_keep=1.0, kernel=kernel).fit(X, D)
     coordinates = model.embedding_.coordinates
     Z, V = coordinates.transform(X), model.embedding_.directions
     A, B = model._problem(X, Z, nearest_others(X, 5))
@@ -253,19 +253,19 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(kind, kernel):
     X, D = rows(20, n=70)
     T = rows(21)[0]
     grid = GRIDS[kind]
-    model = kind(**grid, kernel=kernel, validation_rows=1, random_state=3).fit(X, D)
+    model = as_stated(kind, **grid, kernel=kernel, validation_rows=1, random_state=3).fit(X, D)
     ((fitting, held),) = holdouts(len(X), 1 / 9, 1, 3)
     tried, scores = [], []
     for values in itertools.product(*grid.values()):
         candidate = {**dict(zip(grid, values, strict=True)), "kernel": kernel}
-        P = kind(**candidate).fit(X[fitting], D[fitting]).predict(X[held])
+        P = as_stated(kind, **candidate).fit(X[fitting], D[fitting]).predict(X[held])
         tried.append(candidate)
         scores.append(metrics.evaluate(D[held], P)["kl"])
     np.testing.assert_allclose([score for _, score in model.tried_], scores, rtol=1e-9)
     best = tried[first_best(np.array(scores), lower_is_better=True)]
     assert {**model.chosen_, "kernel": kernel} == best
     np.testing.assert_allclose(
-        model.predict(T), kind(**best).fit(X, D).predict(T), rtol=0, atol=1e-15
+        model.predict(T), as_stated(kind, **best).fit(X, D).predict(T), rtol=0, atol=1e-15
     )
 
 
