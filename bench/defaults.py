@@ -17,6 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ SETS: dict[str, Callable[[], Table]] = {
     "drawn_280": lambda: drawn(280, 168, 3, 1.0, zeros=False),
     "drawn_500": lambda: drawn(500, 15, 6, 0.5, zeros=True),
     "drawn_1980": lambda: drawn(1980, 40, 14, 1.0, zeros=True),
-    **{name: lambda name=name: of_project(name) for name in OF_PROJECT},
+    **{name: partial(of_project, name) for name in OF_PROJECT},
 }
 
 

@@ -152,13 +152,15 @@ def test_sparse_rows_stay_sparse_for_the_base():
 
 def test_a_path_with_settings_is_the_estimator_that_they_make():
     X, D = sample(n=60)
-    named = as_stated(DFLDL, "ldl.SABFGS", {"max_iter": 9}).fit(X, D)
-    given = as_stated(DFLDL, as_stated(SABFGS, max_iter=9)).fit(X, D)
+    named = as_stated(DFLDL, "ldl.SABFGS", {"max_iter": 9, "alpha": 1.0, "mean_share": None}).fit(
+        X, D
+    )
+    given = as_stated(DFLDL, as_stated(SABFGS, max_iter=9, alpha=1.0)).fit(X, D)
     np.testing.assert_array_equal(named.predict(X), given.predict(X))
 
 
 def test_parameters_of_the_base_are_parameters_of_the_wrapper():
-    model = as_stated(DFLDL, as_stated(AAKNN, 3))
+    model = DFLDL(AAKNN(3))
     assert model.get_params()["estimator__n_neighbors"] == 3
     assert "estimator__n_neighbors" not in model.get_params(deep=False)
     assert model.set_params(estimator__n_neighbors=7, n_neighbors=2).estimator.n_neighbors == 7

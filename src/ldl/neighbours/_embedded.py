@@ -24,14 +24,12 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Auto, Count, Factor, as_list
-from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl._self_tuned import AUTO, Candidate, Grid, SelfTuned
 from ldl.neighbours._spectral import Coordinates
 from ldl.neighbours.knn import AAKNN
 
 _HELD_OUT = 1 / 9
 """Share of the rows that a hold-out scores."""
-Candidate = dict[str, Any]
-"""A value for each parameter that is searched."""
 
 
 @dataclass(frozen=True)
