@@ -49,7 +49,8 @@ STATED: dict[str, dict[str, Any]] = {
 
 def as_stated(kind: type[LDLEstimator], *values: Any, **given: Any) -> Any:
     """Make an estimator; what is not given stands as stated."""
-    stated = dict(STATED.get(kind.__name__, {}))
+    names = (base.__name__ for base in kind.__mro__)
+    stated = dict(next((STATED[name] for name in names if name in STATED), {}))
     if issubclass(kind, SelfTuned):
         stated |= {"mean_share": None}
         stated |= {} if kind.scales_itself else {"standardise": False}

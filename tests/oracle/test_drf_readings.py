@@ -51,7 +51,7 @@ def test_ascending_order_gives_the_bits_of_drf(leaf_rule, leaf_init):
     X, D = ages()
     given = {**QUICK, "leaf_rule": leaf_rule, "leaf_init": leaf_init, "random_state": 5}
     theirs = as_stated(DRF, **given).fit(X, D)
-    ours = DRFReading(**given, leaf_order="ascending").fit(X, D)
+    ours = as_stated(DRFReading, **given, leaf_order="ascending").fit(X, D)
     np.testing.assert_array_equal(ours.state_.W, theirs.state_.W)
     np.testing.assert_array_equal(ours.state_.table, theirs.state_.table)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -59,8 +59,13 @@ def test_ascending_order_gives_the_bits_of_drf(leaf_rule, leaf_init):
 
 def first_of(leaf_order: str, seed: int = 0, leaf_rule: str = "posterior") -> np.ndarray:
     """Means and variances before training, (trees, leaves, 2)."""
-    model = DRFReading(
-        leaf_order=leaf_order, leaf_rule=leaf_rule, leaf_init="kmeans", n_estimators=3, depth=5
+    model = as_stated(
+        DRFReading,
+        leaf_order=leaf_order,
+        leaf_rule=leaf_rule,
+        leaf_init="kmeans",
+        n_estimators=3,
+        depth=5,
     )
     y = np.round(np.random.default_rng(1).gamma(2.0, 10.0, 300))
     model.shift_, model.scale_, model.n_labels_ = y.mean(), y.std(), 100
@@ -160,7 +165,9 @@ def test_training_beats_the_mean_number(schedule):
     X, D = ages(n=200)
     y = D.argmax(1)
     given = {**QUICK, "leaf_rule": "binned_dndf", "leaf_init": "kmeans", "max_iter": 300}
-    model = DRFReading(**given, temperature=0.0, schedule=schedule, random_state=0).fit(X, D)
+    model = as_stated(DRFReading, **given, temperature=0.0, schedule=schedule, random_state=0).fit(
+        X, D
+    )
     assert np.abs(model.predict_number(X) - y).mean() < 0.5 * np.abs(y - y.mean()).mean()
 
 
@@ -168,7 +175,7 @@ def test_training_beats_the_mean_number(schedule):
 
 
 def test_parameters_are_those_of_drf_and_the_order():
-    model = DRFReading(leaf_order="random", tau=0.7)
+    model = as_stated(DRFReading, leaf_order="random", tau=0.7)
     assert model.get_params() == {**as_stated(DRF, tau=0.7).get_params(), "leaf_order": "random"}
     with pytest.raises(ValueError, match="DRFReading has no parameter 'order'"):
         model.set_params(order="random")

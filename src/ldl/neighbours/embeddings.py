@@ -148,7 +148,7 @@ class LPPKNN(_GraphKNN):
     >>> model.predict(X[40:]).shape
     (20, 3)
     >>> model.chosen_["u"]
-    0.2
+    0.4
     """
 
     def _problem(

@@ -84,7 +84,7 @@ class SLDLF(SoftForest):
     >>> model.fit(X[:40], D[:40]).predict(X[40:]).shape
     (20, 3)
     >>> model.diagnostics_["leaf_steps"]
-    2
+    10
     """
 
     depth: int = 7
