@@ -48,7 +48,7 @@ COPIES = {
     "LogRatioRegression": "a row that is left out has copies",
 }
 CANNOT_APPLY: dict[str, dict[str, str]] = {
-    **dict.fromkeys(ONLY_THE_FIRST, {TABLES[0]: ONE_COLUMN}),
+    **{check: {TABLES[0]: ONE_COLUMN} for check in ONLY_THE_FIRST},
     "check_sample_weight_equivalence_on_dense_data": COPIES,
     "check_sample_weight_equivalence_on_sparse_data": COPIES,
 }

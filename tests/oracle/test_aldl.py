@@ -111,8 +111,8 @@ def test_training_error_falls_from_round_to_round(monkeypatch):
     X, D = ages()
     steps = iter([3, 6, 12, 40, 3])
 
-    def better_each_time(max_iter: int) -> SABFGS:
-        return sa_bfgs(max_iter=next(steps))
+    def better_each_time(max_iter: int, **given: Any) -> SABFGS:
+        return sa_bfgs(max_iter=next(steps), **given)
 
     monkeypatch.setitem(aldl._INNER, "bfgs", better_each_time)
     found = as_stated(ALDL, rounds=10).fit(X, D)
