@@ -1,5 +1,7 @@
 """ALDL: widths against their definition and a grid, rounds against the model they are made of."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.special import xlogy
