@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 import warnings
@@ -37,7 +36,7 @@ FOLDS, MOST_ROWS, SEED = 5, 2000, 2026
 MEAN, BASES = "TrainMean", ("LDLEstimator", "RegressorMethod")
 YEAST = ("alpha", "cdc", "cold", "diau", "dtt", "elu", "heat", "spo", "spo5", "spoem")
 OF_PROJECT = (
-    *("sjaffe", "sbu_3dfe", "movie", "natural_scene", "scut_fbp", "m2b", "m2b_lngoo"),
+    *("sjaffe", "sbu_3dfe", "movie", "natural_scene", "scut_fbp", "m2b", "m2b_lngoo", "jura", "wq"),
     *("fgnet_features", *(f"yeast_{name}" for name in YEAST)),
 )
 Table = tuple[np.ndarray, np.ndarray]
@@ -49,14 +48,6 @@ Table = tuple[np.ndarray, np.ndarray]
 def of_project(name: str) -> Table:
     data = load(name)
     return data.X.toarray() if hasattr(data.X, "tocsr") else data.X, data.D
-
-
-def of_mirror(name: str) -> Table:
-    """Return a file of multiple targets: a row's targets, divided by their sum."""
-    from scipy.io import loadmat
-
-    found = loadmat(Path(os.environ["LDLREPRO_DATA_MIRROR"]) / f"{name}.mat")
-    return found["features"], found["raw_data"]
 
 
 def columns(name: str, targets: list[int]) -> Table:
@@ -94,8 +85,6 @@ def drawn(n: int, q: int, c: int, noise: float, zeros: bool) -> Table:
 
 
 SETS: dict[str, Callable[[], Table]] = {
-    "jura": lambda: of_mirror("jura"),
-    "wq": lambda: of_mirror("wq"),
     "wine": lambda: columns("wine", [1, 5, 6, 9]),
     "breast_cancer": lambda: columns("breast_cancer", [5, 6, 7, 25, 26]),
     "diabetes": diabetes,
