@@ -73,7 +73,9 @@ def test_width_is_the_best_of_a_fine_grid(seed):
         assert divergence(number, found[number], rows) <= divergence(number, best, rows) + 1e-9
 
 
-@pytest.mark.parametrize(("inner", "model"), [("bfgs", sa_bfgs), ("iis", partial(as_stated, SAIIS))])
+@pytest.mark.parametrize(
+    ("inner", "model"), [("bfgs", sa_bfgs), ("iis", partial(as_stated, SAIIS))]
+)
 def test_one_round_is_the_inner_model_on_labels_of_the_first_width(inner, model):
     X, D = ages()
     y = D.argmax(1)

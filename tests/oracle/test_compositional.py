@@ -11,6 +11,7 @@ from ldl import AAKNN, ConformalBall, DirichletRegression, LogRatioRegression, T
 from ldl.checks import sample
 from ldl.compositional.dirichlet import DirichletLoss
 from ldl.datasets import make_distributions
+from tests.oracle.settings import as_stated
 
 # ---------------------------------------------------------------------- Dirichlet regression
 
@@ -109,7 +110,7 @@ def test_coverage_is_nominal_whatever_the_estimator(distance, coverage):
 
 def test_held_out_rows_are_not_learnt_from():
     X, D = sample(n=40)
-    model = ConformalBall(AAKNN(n_neighbors=1), random_state=0).fit(X, D)
+    model = ConformalBall(as_stated(AAKNN, 1), random_state=0).fit(X, D)
     assert len(model.estimator_.D_) == 28
     assert model.scores_.min() > 0, "a row that was learnt would be its own neighbour"
     np.testing.assert_allclose(model.predict(X), model.estimator_.predict(X), rtol=1e-12)

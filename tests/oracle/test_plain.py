@@ -6,6 +6,7 @@ import pytest
 import ldl
 from bench import plain
 from tests.oracle.examples import softmax_problem
+from tests.oracle.settings import as_stated
 
 NARROW = {
     "n_estimators": 2,
@@ -43,7 +44,7 @@ def split(seed: int, **shape: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 )
 def test_predictions_are_those_of_the_plain_method(name, settings, only_ours):
     X, D, new = split(3, n=75, q=6)
-    ours = getattr(ldl, name)(**settings, **only_ours).fit(X, D).predict(new)
+    ours = as_stated(getattr(ldl, name), **settings, **only_ours).fit(X, D).predict(new)
     theirs = getattr(plain, name)(**settings)
     theirs.fit(X, D)
     np.testing.assert_allclose(ours, theirs.predict(new), rtol=1e-4, atol=1e-6)
@@ -55,7 +56,9 @@ def test_predictions_are_those_of_the_plain_method(name, settings, only_ours):
 def test_soft_forests_are_those_that_automatic_derivatives_train(name, leaves, temperature):
     X, D, new = split(5, n=55)
     settings = {**NARROW, "drop_every": 10, "learning_rate": 0.3, "temperature": temperature}
-    ours = getattr(ldl, name)(**settings, leaf_repeats=3, dtype="float64", random_state=4)
+    ours = as_stated(
+        getattr(ldl, name), **settings, leaf_repeats=3, dtype="float64", random_state=4
+    )
     theirs = plain.SoftForest(leaves, **settings, leaf_repeats=3, random_state=4)
     theirs.fit(X, D)
     np.testing.assert_allclose(ours.fit(X, D).predict(new), theirs.predict(new), atol=1e-7)

@@ -25,13 +25,16 @@ SMALL = """
 title: a small grid
 class: ldl.MSLP
 parameters:
-  {k_plus: [3, 5], alpha: 3, beta: [0.0, 0.5], lam: 0.01, u: [0.3, 0.7, 1.0], n_neighbors: [2, 4]}
+  {k_plus: [3, 5], alpha: 3, beta: [0.0, 0.5], lam: 0.01, u: [0.3, 0.7, 1.0], n_neighbors: [2, 4],
+   standardise: false, mean_share: null}
 resources: {threads: 1, mem_mb: 700}
 """
 SMALL_LPP = """
 title: another small grid
 class: ldl.LPPKNN
-parameters: {pca_keep: [0.98, 1.0], graph_neighbors: [3, 5], u: [0.3, 0.7], n_neighbors: [2, 4]}
+parameters:
+  {pca_keep: [0.98, 1.0], graph_neighbors: [3, 5], u: [0.3, 0.7], n_neighbors: [2, 4],
+   standardise: false, mean_share: null}
 resources: {threads: 1, mem_mb: 700}
 """
 PUBLISHED = """paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note
@@ -114,7 +117,9 @@ def test_best_on_test_folds_is_what_every_grid_point_by_itself_confirms(inputs):
     for candidate in found.grid:
         folds = []
         for fold in inputs.folds("toy"):
-            model = LPPKNN(**candidate).fit(data.X[fold.train], data.D[fold.train])
+            model = LPPKNN(**candidate, standardise=False, mean_share=None).fit(
+                data.X[fold.train], data.D[fold.train]
+            )
             P = model.predict(data.X[fold.test])
             folds.append(metrics.evaluate(data.D[fold.test], P)["kl"])
         kl.append(np.mean(folds))
@@ -206,7 +211,7 @@ def test_without_centring_the_first_direction_of_lpp_hardly_varies():
     rng = np.random.default_rng(3)
     X = np.column_stack([rng.uniform(-1, 1, (300, 2)), rng.uniform(1.0, 1.1, 300)])
     D = np.full((300, 2), 0.5)
-    settings = {"pca_keep": 1.0, "graph_neighbors": 5, "u": 1 / 3}
+    settings = {"pca_keep": 1.0, "graph_neighbors": 5, "u": 1 / 3, "standardise": False}
     first = two_dimensions.UncentredLPP(**settings).fit(X, D).transform(X)[:, 0]
     centred = LPPKNN(**settings).fit(X, D).transform(X)[:, 0]
     assert first.std() < 0.1 * abs(first.mean())

@@ -14,9 +14,11 @@ def test_unknown_parameter_is_refused_with_the_nearest_that_exists():
 
 
 def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
-    assert PROJECT.method("aa_knn").estimator().get_params() == {"n_neighbors": 4}
-    assert PROJECT.method("aa_knn").estimator(n_neighbors=9).get_params() == {"n_neighbors": 9}
-    default = PROJECT.method("aa_knn").kind().get_params()
+    plain = {"standardise": False, "mean_share": None}
+    assert PROJECT.method("aa_knn").estimator().get_params() == {"n_neighbors": 4, **plain}
+    nine = PROJECT.method("aa_knn").estimator(n_neighbors=9)
+    assert nine.get_params() == {"n_neighbors": 9, **plain}
+    default = PROJECT.method("aa_knn").kind().get_params() | plain
     assert PROJECT.method("aa_knn@grid").estimator().get_params() == default
 
 

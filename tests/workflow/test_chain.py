@@ -40,7 +40,7 @@ def test_an_edit_reruns_what_depends_on_it_and_nothing_else(undisturbed, tmp_pat
     # A comment, a docstring, the text of an error, a function that no method uses.
     source = project.root / "src/ldl/neighbours/knn.py"
     source.write_text('"""Another docstring."""\n# and a comment\n' + source.read_text())
-    project.edit("src/ldl/neighbours/knn.py", "n_neighbors must lie", "n_neighbors has to lie")
+    project.edit("src/ldl/neighbours/knn.py", "n_neighbors must be", "n_neighbors has to be")
     with open(source, "a") as end:
         end.write("\n\ndef not_used_yet():\n    return 1\n")
     assert "Nothing to be done" in project.snakemake("-n", CELLS)

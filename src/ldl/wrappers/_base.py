@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldl._parameters import class_at
-from ldl._self_tuned import SelfTuned
 from ldl.base import LDLEstimator
 
 
 @dataclass(eq=False, repr=False)
-class Wrapper(SelfTuned):
+class Wrapper(LDLEstimator):
     """Base of methods around another method, their ``estimator``.
 
     As with scikit-learn's own, parameters of one that is given as an object are parameters of the

@@ -11,6 +11,7 @@ from ldl._distances import squared_distances
 from ldl._memory import demand_memory
 from ldl._parameters import Count, NotNegative
 from ldl._scale import Scale
+from ldl._self_tuned import SelfTuned
 from ldl.base import LDLEstimator, check_distributions, check_features, child_seeds
 from ldl.neighbours.knn import AAKNN
 from ldl.wrappers._base import Wrapper
@@ -19,7 +20,7 @@ _BLOCK_BYTES = 32 * 2**20
 
 
 @dataclass(eq=False, repr=False)
-class SSGLDL(Wrapper):
+class SSGLDL(Wrapper, SelfTuned):
     """Oversampling by synthetic rows before a method is fitted (SSG-LDL).
 
     The distance of two rows is the weighted sum of their distances in features and in labels, both

@@ -113,7 +113,8 @@ def test_drawn_rows_scatter_around_the_model_as_a_dirichlet_distribution_does():
 
 def test_the_model_is_found_where_nothing_is_drawn_around_it():
     X, D = datasets.make_distributions(300, 4, 3, concentration=None, random_state=0)
-    model = SABFGS(alpha=0.0, standardise=False, max_iter=500, tol=0.0).fit(X[:200], D[:200])
+    plain = {"standardise": False, "mean_share": None}
+    model = SABFGS(alpha=0.0, max_iter=500, tol=0.0, **plain).fit(X[:200], D[:200])
     np.testing.assert_allclose(model.predict(X[200:]), D[200:], atol=1e-5)
     with pytest.raises(ValueError, match="n_informative must be from 1 to 4, got 5"):
         datasets.make_distributions(10, 4, 3, n_informative=5)
