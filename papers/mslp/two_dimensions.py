@@ -66,7 +66,7 @@ class Planes:
     """Values chosen on hold-outs."""
     clearest: Plane
     """Values with the least mixed colours among the fitted rows."""
-    grid: list[dict[str, Any]]
+    grid: list[Mapping[str, Any]]
     over_grid: list[float]
 
 
