@@ -100,6 +100,13 @@ def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, 
     assert say(capsys, "status")[0] == 0, "looking needs no right to write"
 
 
+def test_a_report_goes_into_a_folder_that_is_there(done, tmp_path, capsys):
+    folder = tmp_path / "there"
+    folder.mkdir()
+    assert say(capsys, "report", "--out", str(folder))[0] == 0
+    assert (folder / "index.html").is_file()
+
+
 def test_a_folder_without_the_right_to_write_is_told(ready):
     units = ready.root / "results" / "units"
     units.mkdir(exist_ok=True)

@@ -28,7 +28,11 @@ NEEDED_TO_DRAW = ("matplotlib.figure", "matplotlib.backends.backend_svg", "panda
 
 @verb(
     PAPERS,
-    takes("--out", default=FRONT_PAGE, help="its front page; default %(default)s"),
+    takes(
+        "--out",
+        default=FRONT_PAGE,
+        help="its front page, or an existing folder; default %(default)s",
+    ),
     takes("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS),
     OF_WORKFLOW,
 )
@@ -59,8 +63,10 @@ def _report(args: argparse.Namespace) -> int:
         shown = [name for name in notebooks.names(project) if (pages / f"{name}.html").is_file()]
     if not args.paper:  # a comparison that has not run has nothing to show
         answers = [answer for answer in answers if answer.rows or answer.units]
+    out = Path(args.out)
+    front = out / "index.html" if out.is_dir() else out
     with waiting("writing pages"):
-        path = write_report(report_content(project, answers, folder, shown), Path(args.out))
+        path = write_report(report_content(project, answers, folder, shown), front)
     if not (args.of_workflow or args.paper):
         real = {paper.id for paper in project.real_papers()}
         rows = [row for answer in answers if answer.paper in real for row in answer.rows]
