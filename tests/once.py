@@ -1,4 +1,4 @@
-"""What is made once for all processes of the tests, and only read by them."""
+"""Things that are made once for all processes of the tests, which only read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes the defaults of a class fit for data to which nobody has tuned it."""
+"""Base of estimators whose defaults suit new data: scaled, tempered, tuned on held-out rows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Grid = Mapping[str, Sequence[Any]]
 _HELD_OUT, _ROWS_TO_SCORE, _MOST_SPLITS = 1 / 5, 200, 5
 """Rows held out at a time, rows that are scored in all, and how often rows are held out at most."""
 _FEWEST_ROWS = 5
-"""Of fewer none is held out: first candidates stand, and the mean weighs a half."""
+"""Rows from which on some are held out; with fewer, the first candidates and half the mean stand."""
 _LOWEST = float(np.finfo(np.float64).eps)
 _OWN = ("n_features_in_", "feature_names_in_", "renormalised_", "auto_", "mean_", "_scale")
-"""What a fit to settled values must not take over from the copy that was fitted."""
+"""Attributes that a fit to settled values does not take over from the copy that was fitted."""
 _SHARES = (0.001, 0.003, 0.01, 0.03, *np.round(np.arange(0.1, 1.01, 0.1), 1))
 
 

@@ -51,7 +51,7 @@ def visible_links(page: Any) -> set[str]:
 
 @pytest.fixture(scope="module")
 def reached(browser: Any, site: Path) -> set[str]:
-    """What two clicks from the front page show.
+    """Text that two clicks from the front page show.
 
     The report is written after the site, so here its own pages are links alone.
     """

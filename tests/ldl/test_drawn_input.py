@@ -25,7 +25,7 @@ SPOILT = {
     "sparse labels": (lambda X, D: (X, sparse.csr_array(D)), "D must be dense"),
     "rows apart": (lambda X, D: (np.vstack([X, X]), D), "rows but D has"),
 }
-"""What is done to the data, and what is then said."""
+"""Changes of the data, each with the words that are then said."""
 
 
 def drawn(seed: int, n: int, q: int, c: int, kind: str) -> tuple[np.ndarray, np.ndarray]:

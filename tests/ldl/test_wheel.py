@@ -28,7 +28,7 @@ PROJECTS = {
 }
 FOUR = {"numba", "numpy", "scikit-learn", "scipy"}
 MOST_BYTES = 1_000_000
-"""Of the library's wheel."""
+"""Largest size of the library's wheel."""
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,4 +1,4 @@
-"""What the two regressions share: scaled features, and a rule for degrees of zero."""
+"""Parts of both regressions: scaled features, and a rule for degrees of zero."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from ldl._parameters import Interval
+from ldl._scale import Scale
 from ldl.base import Weighted
 from ldl.linear._softmax import softmax_rows
 
@@ -45,7 +46,7 @@ class Compositional(Weighted):
         return softmax_rows(X @ self.coef_ + self.intercept_)
 
 
-class WeightedScale:
+class WeightedScale(Scale):
     """Standardised features, by weighted means and deviations; flat ones become zero."""
 
     def __init__(self, X: np.ndarray, weight: np.ndarray | None) -> None:
@@ -57,8 +58,3 @@ class WeightedScale:
     def applied(self, X: np.ndarray) -> np.ndarray:
         """Return standardised features."""
         return (X - self.shift) * self.factor
-
-    def fold(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the map that does to raw features what W and b do to standardised ones."""
-        W = W * self.factor[:, None]
-        return W, b - self.shift @ W
