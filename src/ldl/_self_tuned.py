@@ -20,7 +20,7 @@ Grid = Mapping[str, Sequence[Any]]
 _HELD_OUT, _ROWS_TO_SCORE, _MOST_SPLITS = 1 / 5, 200, 5
 """Rows held out at a time, rows that are scored in all, and how often rows are held out at most."""
 _FEWEST_ROWS = 5
-"""Rows from which on some are held out; with fewer, the first candidates and half the mean stand."""
+"""Rows from which on some are held out; of fewer, first candidates and half the mean stand."""
 _LOWEST = float(np.finfo(np.float64).eps)
 _OWN = ("n_features_in_", "feature_names_in_", "renormalised_", "auto_", "mean_", "_scale")
 """Attributes that a fit to settled values does not take over from the copy that was fitted."""
