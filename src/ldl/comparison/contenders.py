@@ -20,6 +20,7 @@ from ldl.base import copy_of
 from ldl.errors import UserError, nearest
 
 Setting = Mapping[str, Any]
+Space = Mapping[str, Sequence[Any]]
 MEAN = "TrainMean"
 """The method that any other should beat."""
 
@@ -32,7 +33,7 @@ class Contender:
     family: str
     make: Callable[[], Any] = field(repr=False)
     """Returns an unfitted estimator with its defaults."""
-    space: Mapping[str, Sequence[Any]] = field(default_factory=dict, repr=False)
+    space: Space = field(default_factory=dict, repr=False)
     """Values of parameters, by the names that ``set_params`` knows."""
     slow: bool = False
     """Whether a fit of a thousand rows takes many seconds."""
@@ -93,7 +94,7 @@ _LEAVES = {
     "max_leaf_nodes": (3, 6, 12),
     "min_samples_leaf": (3, 5, 10, 20),
 }
-_OF_LIBRARY: dict[str, dict[str, dict[str, Sequence[Any]]]] = {
+_OF_LIBRARY: dict[str, dict[str, Space]] = {
     "control": {MEAN: {}},
     "linear": {
         "SABFGS": {"alpha": (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)},
@@ -145,7 +146,7 @@ _OF_LIBRARY: dict[str, dict[str, dict[str, Sequence[Any]]]] = {
     },
 }
 _SLOW = ("LDLDF", "CPNN", "AABP", "SLDLF", "DRF", "EDLLRL")
-_WRAPPED: tuple[tuple[str, str, str, dict[str, Any], dict[str, Sequence[Any]]], ...] = (
+_WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
     ("Ridge", "linear", "sklearn.linear_model.Ridge", {}, {"alpha": (*_FACTORS, 1e4)}),
     (
         "ElasticNet",

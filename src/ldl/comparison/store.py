@@ -30,10 +30,11 @@ def save(path: Path, searched: Searched, told: dict[str, Any]) -> None:
         "error": searched.error,
     }
     arrays = {kind: found.P for kind, found in searched.found.items()}
+    arrays |= {"facts": np.array(json.dumps(facts)), "held": searched.tried[0].held}
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with open(part, "wb") as handle:
-        np.savez(handle, facts=json.dumps(facts), held=searched.tried[0].held, **arrays)
+        np.savez(handle, **arrays)  # type: ignore[arg-type]
     part.replace(path)
 
 
@@ -46,7 +47,12 @@ def load(path: Path) -> tuple[Searched, dict[str, Any]] | None:
         tried = [Tried(setting, loss, np.empty((0, 0))) for setting, loss in facts["tried"]]
         tried[0] = replace(tried[0], held=stored["held"])
         found = {
-            kind: Found(stored[kind], [(w, s) for w, s in settings], fit_s, predict_s)
+            kind: Found(stored[kind], [(w, _setting(s)) for w, s in settings], fit_s, predict_s)
             for kind, (settings, fit_s, predict_s) in facts["found"].items()
         }
     return Searched(tried, found, facts["search_s"], facts["error"]), facts["told"]
+
+
+def _setting(read: dict[str, Any]) -> dict[str, Any]:
+    """Return a setting as it was: JSON makes lists of tuples."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in read.items()}
