@@ -27,6 +27,7 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import Dataset, load_ready
 from ldlrepro.train import provenance
 
+ARENA = "arena"
 DIGITS = 10
 """Significant digits of scores in tables."""
 
@@ -47,6 +48,12 @@ class Protocol:
 
 
 PROTOCOL = Protocol()
+YEAST = ("alpha", "cdc", "cold", "diau", "dtt", "elu", "heat", "spo", "spo5", "spoem")
+DATA_SETS = (
+    *("fgnet_features", "jura", "m2b", "m2b_lngoo", "movie", "natural_scene", "sbu_3dfe"),
+    *("scut_fbp", "sjaffe", "wq", *(f"yeast_{name}" for name in YEAST)),
+)
+"""The public sets of tables; photographs have no features that everybody shares."""
 
 
 @dataclass(frozen=True)
@@ -93,26 +100,37 @@ def tasks(drawn: Drawn, contender: Contender, protocol: Protocol = PROTOCOL) -> 
 
 def decides(contender: Contender, drawn: Drawn, protocol: Protocol = PROTOCOL) -> str:
     """Return the digest of everything that decides a method's scores but the clock."""
-    model = contender.make()
-    kind = type(model)
     return digests.tree_digest(
         [
             asdict(protocol),
             drawn.sha256,
-            repr(model.get_params()),
+            repr(contender.make().get_params()),
             repr(sorted(contender.space.items())),
             contender.slow,
-            digests.class_digest(f"{kind.__module__}.{kind.__qualname__}"),
-            digests.stage_digest(
-                "ldl.comparison.search:search", "ldl.comparison.search:outer_folds"
-            ),
+            code_of(contender),
+            digests.stage_digest(*COMPARING),
             provenance.versions(),
         ]
     )
 
 
-def place(workspace: Workspace, dataset: str, method: str, fold: int) -> Path:
-    return workspace.results / "arena" / dataset / f"{method}.{fold}.npz"
+COMPARING = ("ldl.comparison.search:search", "ldl.comparison.search:outer_folds")
+
+
+def code_of_all() -> str:
+    """Return the digest of the code of every method."""
+    known = portfolio().values()
+    return digests.tree_digest([digests.stage_digest(*COMPARING), *sorted(map(code_of, known))])
+
+
+def code_of(contender: Contender) -> str:
+    """Return the digest of a method's code; of somebody else's its version counts."""
+    kind = type(contender.make())
+    return digests.class_digest(f"{kind.__module__}.{kind.__qualname__}")
+
+
+def folder(workspace: Workspace, dataset: str) -> Path:
+    return workspace.results / ARENA / dataset
 
 
 def run(dataset: str, workspace: Workspace, only: Iterable[str] = ()) -> Path:
@@ -120,14 +138,15 @@ def run(dataset: str, workspace: Workspace, only: Iterable[str] = ()) -> Path:
     known = portfolio()
     wanted = [known[name] for name in only] or list(known.values())
     drawn = draw(load_ready(workspace.ready(dataset)))
+    commit = provenance.git_commit(Path(__file__).resolve().parents[3])
     for contender in wanted:
         key = decides(contender, drawn)
         for fold, task in enumerate(tasks(drawn, contender)):
-            path = place(workspace, dataset, contender.name, fold)
+            path = folder(workspace, dataset) / f"{contender.name}.{fold}.npz"
             there = store.load(path)
             if there is None or there[1]["decides"] != key:
                 found = search(contender, task)
-                store.save(path, found, {"decides": key, **_provenance()})
+                store.save(path, found, {"decides": key, "git_commit": commit})
                 say(f"{dataset}: {contender.name}, fold {fold}: {_said(found, task)}")
     return write_table(drawn, workspace)
 
@@ -136,15 +155,6 @@ def _said(found: Searched, task: Task) -> str:
     scores = {kind: task.loss(task.D[task.test], one.P) for kind, one in found.found.items()}
     told = ", ".join(f"{kind} {score:.4f}" for kind, score in scores.items())
     return f"{told or found.error} ({len(found.tried)} settings, {found.search_s:.1f} s)"
-
-
-def _provenance() -> dict[str, Any]:
-    root = Path(__file__).resolve().parents[3]
-    return {
-        "git_commit": provenance.git_commit(root),
-        "machine": provenance.machine(),
-        "versions": provenance.versions(),
-    }
 
 
 # ---------------------------------------------------------------------- tables
@@ -158,15 +168,15 @@ COLUMNS = (
 
 def write_table(drawn: Drawn, workspace: Workspace) -> Path:
     """Write a row for every method, kind and fold that has run."""
-    path = workspace.results / "arena" / f"{drawn.id}.csv"
+    path = folder(workspace, drawn.id) / "scores.csv"
     lines: list[dict[str, Any]] = []
     made: dict[str, Any] = {}
     for contender in portfolio().values():
         for fold, task in enumerate(tasks(drawn, contender)):
-            there = store.load(place(workspace, drawn.id, contender.name, fold))
+            there = store.load(folder(workspace, drawn.id) / f"{contender.name}.{fold}.npz")
             if there is not None:
                 lines += _lines(contender, fold, task, there[0])
-                made[contender.name] = there[1]
+                made[contender.name] = {key: there[1][key] for key in ("decides", "git_commit")}
     rows = [[line.get(name, "") for name in COLUMNS] for line in lines]
     write_text(path, csv_text([COLUMNS, *rows]))
     facts = {
@@ -176,9 +186,11 @@ def write_table(drawn: Drawn, workspace: Workspace) -> Path:
         "labels": drawn.D.shape[1],
         "persons": 0 if drawn.groups is None else len(np.unique(drawn.groups)),
         "data_sha256": drawn.sha256,
+        "versions": provenance.versions(),
+        "machine": provenance.machine(),
         "methods": made,
     }
-    write_text(path.with_suffix(".json"), json.dumps(facts, indent=1, sort_keys=True) + "\n")
+    write_text(path.with_name("facts.json"), json.dumps(facts, indent=1, sort_keys=True) + "\n")
     return path
 
 
@@ -210,3 +222,14 @@ def _lines(
 def _scores(task: Task, P: np.ndarray) -> dict[str, str]:
     found = metrics.evaluate(task.D[task.test], P)
     return {name: f"{value:.{DIGITS}g}" for name, value in found.items()}
+
+
+def keep(results: Path, reference: Path) -> list[Path]:
+    """Copy the tables of what ran here to the maintainers' records; return their places."""
+    written = []
+    for table in sorted((results / ARENA).glob("*/scores.csv")):
+        for path in (table, table.with_name("facts.json")):
+            copy = reference / ARENA / table.parent.name / path.name
+            write_text(copy, path.read_text(encoding="utf-8"))
+            written.append(copy)
+    return written

@@ -7,10 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ldl.metrics import BETTER
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, paragraph
-from ldlrepro.cli.verb import OF_WORKFLOW, takes, verb
-from ldlrepro.core.errors import UserError
+from ldlrepro.cli.verb import IDS, OF_WORKFLOW, flag, takes, verb
+from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say
 
 if TYPE_CHECKING:
@@ -132,3 +133,34 @@ def _lines(found: Comparison) -> list[dict[str, Any]]:
         }
         for row in found.table.to_dict("records")
     ]
+
+
+@verb(
+    takes("dataset", nargs="?", help=f"{IDS['dataset']}; default: all of the arena"),
+    flag("--groups", "for persons, or other groups, that training has not seen"),
+    takes("--measure", default="kl", help="default: %(default)s"),
+    table=True,
+    examples=["ldlrepro recommend", "ldlrepro recommend sbu_3dfe --groups"],
+)
+def recommend(args: argparse.Namespace) -> int:
+    """Say which method to use for data like a public set, by the records; or which leads overall.
+
+    For a table of your own, type `ldlrepro arena`.
+    """
+    from ldlrepro.arena import advice, standings
+    from ldlrepro.cli.here import judge_here
+
+    if args.measure not in BETTER:
+        raise UserError(
+            f"no measure '{args.measure}'.{nearest(args.measure, BETTER)} "
+            f"Choose from: {', '.join(BETTER)}"
+        )
+    judge = judge_here(args)
+    project = judge.project
+    if args.dataset:
+        data_set = project.data_set(args.dataset)
+        found = advice.recommend(judge, data_set, args.groups, args.measure)
+        return answer(args, found.lines, found.said)
+    paths = standings.tables(HERE.results, project.root / "reference")
+    board = standings.Standings(standings.read(paths), project.families, args.measure)
+    return answer(args, standings.lines(board), standings.sentence(board), first=6)
