@@ -220,7 +220,13 @@ _WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
         "XGBoost",
         "boosting",
         "xgboost.XGBRegressor",
-        {"multi_strategy": "multi_output_tree", "n_jobs": 1, "learning_rate": 0.1},
+        {
+            "multi_strategy": "multi_output_tree",
+            "n_jobs": 1,
+            "n_estimators": 50,
+            "max_depth": 3,
+            "max_bin": 64,
+        },
         {
             "n_estimators": (50, 100, 200),
             "learning_rate": (0.03, 0.1, 0.3),
@@ -260,7 +266,13 @@ _WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
         {"C": _FACTORS},
     ),
 )
-_WRAPPED_SLOW = ("HistGradientBoosting", "GaussianProcess", "CatBoost")
+_WRAPPED_SLOW = (
+    "HistGradientBoosting",
+    "GaussianProcess",
+    "CatBoost",
+    "XGBoost",
+    "RandomForest",
+)
 
 
 def gaussian_process() -> Any:
