@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
+import pkgutil
 import sys
 import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -220,14 +222,12 @@ def _affordable(
 
 
 def _workers(n_jobs: int) -> int:
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
 def _runner(n_jobs: int, say: Say) -> Run:
     def run(jobs: Sequence[Job]) -> Iterable[tuple[str, Searched]]:
-        from joblib import Parallel, delayed
+        from sklearn.utils.parallel import Parallel, delayed
 
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         done = parallel(delayed(_one)(*job) for job in jobs)
@@ -273,13 +273,13 @@ def _kept(store: str | Path | None, tasks: Sequence[Task]) -> Path | None:
     """Return the folder of this very comparison: same rows, folds, measure and settings."""
     if store is None:
         return None
-    import ldl
-
     digest = hashlib.sha256()
     task = tasks[0]
     for array in (task.X, task.D, *(one.test for one in tasks)):
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(repr((task.measure, task.settings, task.random_state, ldl.__version__)).encode())
+    version = pkgutil.resolve_name("ldl.__version__")
+    told = (task.measure, task.settings, task.random_state, version)
+    digest.update(repr(told).encode())
     return Path(store) / digest.hexdigest()[:12]
 
 

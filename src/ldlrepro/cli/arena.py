@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldl.metrics import BETTER
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, paragraph
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, flag, takes, verb
@@ -147,6 +146,7 @@ def recommend(args: argparse.Namespace) -> int:
 
     For a table of your own, type `ldlrepro arena`.
     """
+    from ldl.metrics import BETTER
     from ldlrepro.arena import advice, standings
     from ldlrepro.cli.here import judge_here
 
