@@ -45,12 +45,13 @@ def names(text: str) -> list[str]:
     takes("--methods", type=names, default=[], help="only these, with commas; default: all"),
     takes("--measure", default="kl", help="measure that decides; default: %(default)s"),
     takes("--threads", type=int, default=os.cpu_count() or 1, help="processes; default: all cores"),
+    takes("--predictions", help="write the predictions of a public set to this .parquet file"),
     OF_WORKFLOW,
     table=True,
     examples=[
         "ldlrepro arena my.csv --labels happy,sad,angry",
         "ldlrepro arena my.csv --labels happy,sad,angry --groups person --time 30m",
-        "ldlrepro arena sjaffe",
+        "ldlrepro arena sjaffe --predictions sjaffe.parquet",
     ],
 )
 def arena(args: argparse.Namespace) -> int:
@@ -72,6 +73,9 @@ def arena(args: argparse.Namespace) -> int:
     if not args.of_workflow:
         make_inputs(project, data_set, None, global_seed(project), HERE)
     say(f"{runs.run(data_set.id, HERE, args.methods)}")
+    if args.predictions:
+        rows = runs.write_predictions(data_set.id, HERE, Path(args.predictions))
+        say(f"{rows:,} predictions: {args.predictions}")
     return 0
 
 
