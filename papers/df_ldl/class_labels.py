@@ -145,7 +145,7 @@ def scores(X: np.ndarray, D: np.ndarray, few: bool, seed: int) -> np.ndarray:
             mean_share=None,
         )
         P = model.fit(X[train], D[train]).predict(X[test])
-        found.append([float(getattr(metrics, name)(D[test], P).mean()) for name in MEASURES])
+        found.append([getattr(metrics, name)(D[test], P) for name in MEASURES])
     return np.mean(found, axis=0)
 
 
@@ -175,7 +175,9 @@ def main(folder: Path, names: list[str]) -> None:
             mean, spread = np.mean(values, axis=0), np.std(values, axis=0, ddof=1)
             off, met = mean / said - 1, np.abs(mean - said) <= np.maximum(2 * spread, 0.01 * said)
             shown = " ".join(f"{value:+7.1%}" for value in off)
-            print(f"{name:10} {met.sum()} of 6 within two deviations  {shown}  {candidate}")
+            print(
+                f"{name:9} {met.sum()} of 6 within two deviations  {shown}  {candidate}", flush=True
+            )
 
 
 if __name__ == "__main__":
