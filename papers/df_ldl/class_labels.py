@@ -79,9 +79,7 @@ def _ecoli(wheel: zipfile.ZipFile) -> tuple[np.ndarray, np.ndarray]:
     members = {0: "ecoli-0_vs_1", **{label: f"ecoli{label}" for label in (1, 2, 3, 4)}}
     for label, file in members.items():
         rows = _rows(wheel, f"imbalanced/raw/{file}.dat")
-        # The commoner class of a file is the negative one: of the first, class 0.
-        mine = [row for row in rows if row[-1] == ("positive" if label else "negative")]
-        known = {tuple(row) for row in _numbers(mine)}
+        known = {tuple(row) for row in _numbers([r for r in rows if r[-1] == "positive"])}
         y[[tuple(row) in known for row in X]] = label
     return X[y >= 0], y[y >= 0]
 
