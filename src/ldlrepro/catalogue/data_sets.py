@@ -212,6 +212,14 @@ class DataSet(Source):
     images_of: str = Field(
         default="", description="the data set whose raw images these are, where several share them"
     )
+    labels_of: str = Field(
+        default="",
+        description=(
+            "the data set whose labels alone are in the file, as a NumPy array. The number of a "
+            "row stands for its features. What the training mean scores is shown beside numbers "
+            "printed of that data set"
+        ),
+    )
     layout: Collection | None = Field(
         default=None,
         description="the folders and lists in which photographs are delivered, see docs/images.md",
