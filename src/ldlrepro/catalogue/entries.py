@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
@@ -30,7 +33,10 @@ AS_WRITTEN = WrapValidator(lambda value, check: (check(value), value)[1])
 
 
 class Entry(BaseModel):
-    """Some keys of a file. No other key is allowed, and no value is turned into another kind."""
+    """Some keys of a file. No other key is allowed, and no value is turned into another kind.
+
+    The text below a key is what editors and config/README.md say of it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
@@ -78,8 +84,10 @@ class Entry(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Tell editors as well which keys belong together."""
+        """Tell editors as well what is said of the keys, and which belong together."""
         schema = handler.resolve_ref_schema(handler(core))
+        for name, text in cls._texts().items():
+            schema["properties"][cls.model_fields[name].alias or name]["description"] = text
         if cls.ONE_OF:
             schema["oneOf"] = [{"required": list(keys)} for keys in cls.ONE_OF]
         if cls.SOME_OF:
@@ -92,6 +100,21 @@ class Entry(BaseModel):
         if rules:
             schema["allOf"] = rules
         return schema
+
+    @classmethod
+    def _texts(cls) -> dict[str, str]:
+        """Return key -> the text below it. Pydantic would read the sources at every import."""
+        parts = [part for part in reversed(cls.__mro__) if issubclass(part, Entry)]
+        bodies = [ast.parse(inspect.getsource(part)).body[0] for part in parts]
+        return {
+            key.target.id: " ".join(below.value.value.split())
+            for body in bodies
+            if isinstance(body, ast.ClassDef)
+            for key, below in itertools.pairwise(body.body)
+            if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name)
+            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            if isinstance(below.value.value, str) and key.target.id in cls.model_fields
+        }
 
     def plain(self) -> dict[str, Any]:
         """Return what is written, by the names of the keys, as JSON can hold it."""
