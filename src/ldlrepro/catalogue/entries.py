@@ -6,6 +6,7 @@ import ast
 import inspect
 import itertools
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
@@ -86,7 +87,7 @@ class Entry(BaseModel):
     ) -> dict[str, Any]:
         """Tell editors as well what is said of the keys, and which belong together."""
         schema = handler.resolve_ref_schema(handler(core))
-        for name, text in cls._texts().items():
+        for name, text in _texts(cls).items():
             schema["properties"][cls.model_fields[name].alias or name]["description"] = text
         if cls.ONE_OF:
             schema["oneOf"] = [{"required": list(keys)} for keys in cls.ONE_OF]
@@ -101,24 +102,25 @@ class Entry(BaseModel):
             schema["allOf"] = rules
         return schema
 
-    @classmethod
-    def _texts(cls) -> dict[str, str]:
-        """Return key -> the text below it. Pydantic would read the sources at every import."""
-        parts = [part for part in reversed(cls.__mro__) if issubclass(part, Entry)]
-        bodies = [ast.parse(inspect.getsource(part)).body[0] for part in parts]
-        return {
-            key.target.id: " ".join(below.value.value.split())
-            for body in bodies
-            if isinstance(body, ast.ClassDef)
-            for key, below in itertools.pairwise(body.body)
-            if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name)
-            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-            if isinstance(below.value.value, str) and key.target.id in cls.model_fields
-        }
-
     def plain(self) -> dict[str, Any]:
         """Return what is written, by the names of the keys, as JSON can hold it."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+@cache
+def _texts(model: type[Entry]) -> dict[str, str]:
+    """Return key -> the text below it. Pydantic would read the sources at every import."""
+    parts = [part for part in reversed(model.__mro__) if issubclass(part, Entry)]
+    bodies = [ast.parse(inspect.getsource(part)).body[0] for part in parts]
+    return {
+        key.target.id: " ".join(below.value.value.split())
+        for body in bodies
+        if isinstance(body, ast.ClassDef)
+        for key, below in itertools.pairwise(body.body)
+        if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+        if isinstance(below.value.value, str) and key.target.id in model.model_fields
+    }
 
 
 def broken(problem: str) -> PydanticCustomError:
