@@ -158,12 +158,8 @@ def main() -> None:
 
 def summarise(names: list[str]) -> None:
     """Print how often each estimator is worse than the training mean; write the table."""
-    results = {
-        (e, s): json.loads(stored(e, s).read_text())
-        for e in names
-        for s in SETS
-        if stored(e, s).is_file()
-    }
+    places = {(e, s): stored(e, s) for e in names for s in SETS}
+    results = {key: json.loads(path.read_text()) for key, path in places.items() if path.is_file()}
     lines = ["estimator,data set,kl,kl of the training mean,chebyshev,cpu_s,folds"]
     for estimator in names:
         sets = [s for s in SETS if (estimator, s) in results and (MEAN, s) in results]
