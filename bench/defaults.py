@@ -138,7 +138,8 @@ def main() -> None:
     parser.add_argument("--summary", action="store_true", help="measure nothing")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    names = [n for n in ldl.__all__ if n not in NO_ESTIMATORS and not getattr(ldl, n).accepts_images]
+    estimators = [n for n in ldl.__all__ if n not in NO_ESTIMATORS]
+    names = [n for n in estimators if not getattr(ldl, n).accepts_images]
     wanted = [n for n in names if any(part in n for part in args.only.split(","))]
     codes = {estimator: digests.class_digest(f"ldl.{estimator}") for estimator in wanted}
     for name in () if args.summary else args.sets.split(","):
