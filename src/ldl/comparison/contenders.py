@@ -273,6 +273,7 @@ _WRAPPED_SLOW = (
     "CatBoost",
     "XGBoost",
     "RandomForest",
+    "MLP",
 )
 
 
