@@ -17,8 +17,9 @@ INDENT = 17
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "What holds, and why": {
         "verdicts": ("verdicts", "explain", "claims"),
+        "arena": ("recommend", "arena"),
         "standings": ("leaderboard", "baselines"),
-        "pages": ("report", "cite"),
+        "pages": ("report",),
     },
     "What there is, and how far it is": {
         "state": ("list", "status", "schedule", "doctor"),
@@ -26,7 +27,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Compute and check": {
         "inputs": ("fetch",),
-        "runs": ("run", "try"),
+        "runs": ("run",),
         "tracking": ("ui",),
         "pages": ("export",),
         "results": ("audit",),
@@ -42,6 +43,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "For those who question the printed numbers, and for maintainers": {
         "verdicts": ("contradictions", "protocols"),
         "lint": ("lint",),
+        "runs": ("try",),
+        "pages": ("cite",),
         "results": ("record",),
         "completion": ("completion",),
     },
