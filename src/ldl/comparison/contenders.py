@@ -14,9 +14,10 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
-import ldl
 from ldl._parameters import class_at
 from ldl.base import copy_of
+from ldl.baselines.regression import Regression
+from ldl.baselines.single_label import SingleLabelClassifier
 from ldl.errors import UserError, nearest
 
 Setting = Mapping[str, Any]
@@ -220,7 +221,13 @@ _WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
         "XGBoost",
         "boosting",
         "xgboost.XGBRegressor",
-        {"multi_strategy": "multi_output_tree", "n_jobs": 1, "learning_rate": 0.1},
+        {
+            "multi_strategy": "multi_output_tree",
+            "n_jobs": 1,
+            "n_estimators": 50,
+            "max_depth": 3,
+            "max_bin": 64,
+        },
         {
             "n_estimators": (50, 100, 200),
             "learning_rate": (0.03, 0.1, 0.3),
@@ -260,7 +267,13 @@ _WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
         {"C": _FACTORS},
     ),
 )
-_WRAPPED_SLOW = ("HistGradientBoosting", "GaussianProcess", "CatBoost")
+_WRAPPED_SLOW = (
+    "HistGradientBoosting",
+    "GaussianProcess",
+    "CatBoost",
+    "XGBoost",
+    "RandomForest",
+)
 
 
 def gaussian_process() -> Any:
@@ -285,9 +298,9 @@ def _all() -> Iterator[Contender]:
 
 
 def _of_library(name: str) -> Any:
-    return getattr(ldl, name)()
+    return class_at("name", f"ldl.{name}", "ldl.SABFGS")()
 
 
 def _wrapping(part: str, path: str, given: Setting) -> Any:
     inner = class_at(part, path, "sklearn.linear_model.Ridge")(**given)
-    return ldl.Regression(inner) if part == "regressor" else ldl.SingleLabelClassifier(inner)
+    return Regression(inner) if part == "regressor" else SingleLabelClassifier(inner)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -96,18 +96,12 @@ class Comparison:
 
     X: np.ndarray = field(repr=False)
     D: np.ndarray = field(repr=False)
-    groups: np.ndarray | None = field(repr=False)
     outer: Splits = field(repr=False)
     measure: str
     entries: list[Entry] = field(repr=False)
     left_out: dict[str, str]
-    label_names: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     random_state: int = 0
-
-    def with_settings(self, settings: dict[str, Any], random_state: int) -> Self:
-        """Return a copy that knows the winner's settings on all rows."""
-        return replace(self, settings=settings, random_state=random_state)
 
     @cached_property
     def scores(self) -> dict[str, np.ndarray]:

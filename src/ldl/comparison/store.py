@@ -44,7 +44,9 @@ def load(path: Path) -> tuple[Searched, dict[str, Any]] | None:
         return None
     with np.load(path, allow_pickle=False) as stored:
         facts = json.loads(str(stored["facts"]))
-        tried = [Tried(setting, loss, np.empty((0, 0))) for setting, loss in facts["tried"]]
+        tried = [
+            Tried(_setting(setting), loss, np.empty((0, 0))) for setting, loss in facts["tried"]
+        ]
         tried[0] = replace(tried[0], held=stored["held"])
         found = {
             kind: Found(stored[kind], [(w, _setting(s)) for w, s in settings], fit_s, predict_s)

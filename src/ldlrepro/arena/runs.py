@@ -17,7 +17,7 @@ import numpy as np
 
 from ldl import metrics
 from ldl.comparison import store
-from ldl.comparison.contenders import Contender, portfolio
+from ldl.comparison.contenders import MEAN, Contender, portfolio
 from ldl.comparison.search import KINDS, Searched, Task, outer_folds, search
 from ldlrepro.catalogue import digests
 from ldlrepro.core.checksums import array_sha256
@@ -222,6 +222,32 @@ def _lines(
 def _scores(task: Task, P: np.ndarray) -> dict[str, str]:
     found = metrics.evaluate(task.D[task.test], P)
     return {name: f"{value:.{DIGITS}g}" for name, value in found.items()}
+
+
+def write_predictions(dataset: str, workspace: Workspace, path: Path) -> int:
+    """Write what every method predicts for every row, with the truth; return the lines written."""
+    import pandas as pd
+
+    data = load_ready(workspace.ready(dataset))
+    drawn = draw(data)
+    names = data.labels or [f"label_{j}" for j in range(drawn.D.shape[1])]
+    frames = []
+
+    def add(method: str, kind: str, fold: int, rows: np.ndarray, P: np.ndarray) -> None:
+        frame = pd.DataFrame(P, columns=names)
+        places = {"row": drawn.rows[rows], "method": method, "kind": kind, "fold": fold}
+        frames.append(frame.assign(**places))
+
+    for contender in portfolio().values():
+        for fold, task in enumerate(tasks(drawn, contender)):
+            if contender.name == MEAN:
+                add("truth", "", fold, task.test, task.D[task.test])
+            there = store.load(folder(workspace, dataset) / f"{contender.name}.{fold}.npz")
+            for kind, found in there[0].found.items() if there else ():
+                add(contender.name, kind, fold, task.test, found.P)
+    table = pd.concat(frames, ignore_index=True)[["row", "method", "kind", "fold", *names]]
+    table.to_parquet(path, index=False)
+    return len(table)
 
 
 def keep(results: Path, reference: Path) -> list[Path]:

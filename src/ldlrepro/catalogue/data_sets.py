@@ -170,6 +170,10 @@ class DataSet(Source):
     """drawn_images: how many are drawn of each person"""
     images_of: str = ""
     """the data set whose raw images these are, where several share them"""
+    labels_of: str = ""
+    """the data set whose labels alone are in the file, as a NumPy array. The number of a row stands
+    for its features. What the training mean scores is shown beside numbers printed of that data set
+    """
     layout: Collection | None = None
     """the folders and lists in which photographs are delivered, see docs/images.md"""
     setup: Setup | None = None

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldl.metrics import BETTER
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, paragraph
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, flag, takes, verb
@@ -46,12 +45,13 @@ def names(text: str) -> list[str]:
     takes("--methods", type=names, default=[], help="only these, with commas; default: all"),
     takes("--measure", default="kl", help="measure that decides; default: %(default)s"),
     takes("--threads", type=int, default=os.cpu_count() or 1, help="processes; default: all cores"),
+    takes("--predictions", help="write the predictions of a public set to this .parquet file"),
     OF_WORKFLOW,
     table=True,
     examples=[
         "ldlrepro arena my.csv --labels happy,sad,angry",
         "ldlrepro arena my.csv --labels happy,sad,angry --groups person --time 30m",
-        "ldlrepro arena sjaffe",
+        "ldlrepro arena sjaffe --predictions sjaffe.parquet",
     ],
 )
 def arena(args: argparse.Namespace) -> int:
@@ -73,6 +73,9 @@ def arena(args: argparse.Namespace) -> int:
     if not args.of_workflow:
         make_inputs(project, data_set, None, global_seed(project), HERE)
     say(f"{runs.run(data_set.id, HERE, args.methods)}")
+    if args.predictions:
+        rows = runs.write_predictions(data_set.id, HERE, Path(args.predictions))
+        say(f"{rows:,} predictions: {args.predictions}")
     return 0
 
 
@@ -147,6 +150,7 @@ def recommend(args: argparse.Namespace) -> int:
 
     For a table of your own, type `ldlrepro arena`.
     """
+    from ldl.metrics import BETTER
     from ldlrepro.arena import advice, standings
     from ldlrepro.cli.here import judge_here
 
