@@ -427,17 +427,9 @@ def test_tables_picture_and_looks_are_those_of_now(monkeypatch, fresh_clone):
     answers = {paper.id: judge.answer(paper) for paper in papers}
     monkeypatch.setattr(Judge, "anew", lambda _, paper: answers[paper.id])
 
-    def numbers(svg: str) -> list[str]:
-        return re.findall(r">(\d+)</text>", svg)
-
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
     for name, text in summary.renewed(PLAN).items():
-        shown = (ROOT / name).read_text()
-        if name == summary.PICTURE:  # whose paths are not the same on every machine
-            assert numbers(shown) == numbers(text)
-            assert len(numbers(shown)) > 10
-        else:
-            assert shown == text, "type: python -m ldlrepro.report.summary"
+        assert (ROOT / name).read_text() == text, "type: python -m ldlrepro.report.summary"
 
 
 def test_the_looks_are_those_of_the_yaml_files():

@@ -23,15 +23,16 @@ from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.agreement_figure import COLOURS
 from ldlrepro.report.arena import trade_off
-from ldlrepro.report.canvas import as_svg
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.leaderboard import Standings, collect, standings
+from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
 from ldlrepro.train.records import FAILED, last_line
 
 README, TABLES, NUMBERS = "README.md", "docs/verdicts.md", "docs/numbers.md"
 CHOOSING, PEERS = "docs/choosing.md", "docs/peers.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 NOT_RUN = "#e2e8f0"
+WIDTH, BAND = 768, 22
 
 Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
@@ -169,34 +170,32 @@ def _markdown(lines: Iterable[Iterable[object]]) -> str:
 
 def picture(rows: Rows) -> str:
     """Draw a bar for each paper, as long as its numbers are many."""
-    from matplotlib.figure import Figure
-
     found = {paper.id: tally(mine).counts for paper, mine in rows.items()}
-    figure = Figure(figsize=(7.5, 2.6), layout="constrained")
-    axis = figure.add_subplot()
-    papers = list(found)[::-1]
-    start = [0] * len(papers)
+    most = max(sum(counts.values()) for counts in found.values())
+    sheet, left, bottom = Sheet(), 16 + text_width(found, 12), 36 + BAND * len(found)
+    unit, end = (WIDTH - left - 24) / most, bottom + 46
+    sheet.rectangle(0, 0, WIDTH, end, "white")
+    x = left
     for verdict in VERDICTS:
-        lengths = [found[paper][verdict] for paper in papers]
-        colour = COLOURS.get(verdict, NOT_RUN)
-        axis.barh(papers, lengths, left=start, color=colour, label=verdict, height=0.7)
-        for place, (length, left) in enumerate(zip(lengths, start, strict=True)):
-            if length >= 25:
-                ink = "black" if verdict == "not run" else "white"
-                middle = left + length / 2
-                axis.text(middle, place, str(length), ha="center", va="center", color=ink, size=8)
-        start = [left + length for left, length in zip(start, lengths, strict=True)]
-    axis.set_xlabel("printed numbers")
-    axis.spines[["top", "right", "left"]].set_visible(False)
-    axis.legend(
-        ncols=len(VERDICTS),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 1.2),
-        frameon=False,
-        fontsize=8,
-        columnspacing=1.2,
-    )
-    return as_svg(figure, transparent=False)
+        sheet.rectangle(x, 10, 11, 11, COLOURS.get(verdict, NOT_RUN))
+        sheet.text(x + 15, 15.5, verdict, 11)
+        x += 32 + text_width([verdict], 11)
+    for place, (paper, counts) in enumerate(found.items()):
+        x, middle = left, 36 + BAND * (place + 0.5)
+        sheet.text(left - 8, middle, paper, 12, "end")
+        for verdict in VERDICTS:
+            length = unit * counts[verdict]
+            sheet.rectangle(x, middle - 8, length, 16, COLOURS.get(verdict, NOT_RUN))
+            if counts[verdict] >= 25:
+                ink = INK if verdict == "not run" else "white"
+                sheet.text(x + length / 2, middle, str(counts[verdict]), 10, "middle", fill=ink)
+            x += length
+    sheet.line((left, bottom), (left + unit * most, bottom), stroke=SOFT)
+    for number in range(0, most + 1, 200):
+        sheet.line((left + unit * number, bottom), (left + unit * number, bottom + 4), stroke=SOFT)
+        sheet.text(left + unit * number, bottom + 13, f"{number:,}", 11, "middle")
+    sheet.text((left + WIDTH) / 2, bottom + 32, "printed numbers", 12, "middle")
+    return sheet.svg(WIDTH, end)
 
 
 def with_part(text: str, name: str, part: str) -> str:
