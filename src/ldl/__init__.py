@@ -42,10 +42,13 @@ if TYPE_CHECKING:
     from ldl.linear.edl_lrl import EDLLRL as EDLLRL
     from ldl.linear.iis import SAIIS as SAIIS
     from ldl.linear.ldl4c import LDL4C as LDL4C
+    from ldl.linear.ldl_dpa import LDLDPA as LDLDPA
     from ldl.linear.ldl_hr import LDLHR as LDLHR
     from ldl.linear.ldl_ldm import LDLLDM as LDLLDM
+    from ldl.linear.ldl_lrr import LDLLRR as LDLLRR
     from ldl.linear.ldl_scl import LDLSCL as LDLSCL
     from ldl.linear.ldlcl import LDLCL as LDLCL
+    from ldl.linear.ldllc import LDLLC as LDLLC
     from ldl.linear.maxent import SABFGS as SABFGS
     from ldl.neighbours.embeddings import CCAKNN as CCAKNN
     from ldl.neighbours.embeddings import LPPKNN as LPPKNN
@@ -82,10 +85,13 @@ _FAMILIES = {
     "ldl.linear.edl_lrl": ("EDLLRL",),
     "ldl.linear.iis": ("SAIIS",),
     "ldl.linear.ldl4c": ("LDL4C",),
+    "ldl.linear.ldl_dpa": ("LDLDPA",),
     "ldl.linear.ldl_hr": ("LDLHR",),
     "ldl.linear.ldl_ldm": ("LDLLDM",),
+    "ldl.linear.ldl_lrr": ("LDLLRR",),
     "ldl.linear.ldl_scl": ("LDLSCL",),
     "ldl.linear.ldlcl": ("LDLCL",),
+    "ldl.linear.ldllc": ("LDLLC",),
     "ldl.linear.maxent": ("SABFGS",),
     "ldl.neighbours.embeddings": ("CCAKNN", "LPPKNN", "NPEKNN", "PCAKNN"),
     "ldl.neighbours.knn": ("AAKNN",),
