@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ldl.kernels.ldsvr import LDSVR as LDSVR
     from ldl.kernels.ptsvm import PTSVM as PTSVM
     from ldl.linear.aldl import ALDL as ALDL
+    from ldl.linear.bd_ldl import BDLDL as BDLDL
     from ldl.linear.edl_lrl import EDLLRL as EDLLRL
     from ldl.linear.iis import SAIIS as SAIIS
     from ldl.linear.ldl4c import LDL4C as LDL4C
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from ldl.linear.ldl_scl import LDLSCL as LDLSCL
     from ldl.linear.ldlcl import LDLCL as LDLCL
     from ldl.linear.ldllc import LDLLC as LDLLC
+    from ldl.linear.ldlm import LDLM as LDLM
+    from ldl.linear.ldlsf import LDLSF as LDLSF
     from ldl.linear.maxent import SABFGS as SABFGS
     from ldl.neighbours.embeddings import CCAKNN as CCAKNN
     from ldl.neighbours.embeddings import LPPKNN as LPPKNN
@@ -82,6 +85,7 @@ _FAMILIES = {
     "ldl.kernels.ldsvr": ("LDSVR",),
     "ldl.kernels.ptsvm": ("PTSVM",),
     "ldl.linear.aldl": ("ALDL",),
+    "ldl.linear.bd_ldl": ("BDLDL",),
     "ldl.linear.edl_lrl": ("EDLLRL",),
     "ldl.linear.iis": ("SAIIS",),
     "ldl.linear.ldl4c": ("LDL4C",),
@@ -92,6 +96,8 @@ _FAMILIES = {
     "ldl.linear.ldl_scl": ("LDLSCL",),
     "ldl.linear.ldlcl": ("LDLCL",),
     "ldl.linear.ldllc": ("LDLLC",),
+    "ldl.linear.ldlm": ("LDLM",),
+    "ldl.linear.ldlsf": ("LDLSF",),
     "ldl.linear.maxent": ("SABFGS",),
     "ldl.neighbours.embeddings": ("CCAKNN", "LPPKNN", "NPEKNN", "PCAKNN"),
     "ldl.neighbours.knn": ("AAKNN",),
