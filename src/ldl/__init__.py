@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ldl.linear.ldl4c import LDL4C as LDL4C
     from ldl.linear.ldl_dpa import LDLDPA as LDLDPA
     from ldl.linear.ldl_hr import LDLHR as LDLHR
+    from ldl.linear.ldl_lclr import LDLLCLR as LDLLCLR
     from ldl.linear.ldl_ldm import LDLLDM as LDLLDM
     from ldl.linear.ldl_lrr import LDLLRR as LDLLRR
     from ldl.linear.ldl_scl import LDLSCL as LDLSCL
@@ -91,6 +92,7 @@ _FAMILIES = {
     "ldl.linear.ldl4c": ("LDL4C",),
     "ldl.linear.ldl_dpa": ("LDLDPA",),
     "ldl.linear.ldl_hr": ("LDLHR",),
+    "ldl.linear.ldl_lclr": ("LDLLCLR",),
     "ldl.linear.ldl_ldm": ("LDLLDM",),
     "ldl.linear.ldl_lrr": ("LDLLRR",),
     "ldl.linear.ldl_scl": ("LDLSCL",),

@@ -10,7 +10,8 @@ import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._self_tuned import AUTO, Grid
-from ldl.linear._newton import Curvature, minimise_newton
+from ldl.linear._bfgs import Optimum
+from ldl.linear._newton import Curvature, Solve, minimise_newton
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 from ldl.linear.maxent import MaximumEntropy
 
@@ -64,6 +65,26 @@ class TermObjective(SoftmaxObjective):
         return value + sum(term.of_weights(W, slopes) for term in self.terms), gradient
 
 
+@dataclass
+class Search:
+    """A minimum that is looked for again and again, from where the last search ended."""
+
+    objective: TermObjective
+    at: np.ndarray
+    solve: Solve
+
+    def run(self, max_iter: int, tol: float) -> Optimum:
+        """Minimise the objective as it is now."""
+        found = minimise_newton(self.objective, self.at, self.solve, max_iter, tol)
+        self.at = found.x
+        return found
+
+    def weights(self) -> np.ndarray:
+        """Return the weights of the features (c, q)."""
+        labels = len(self.objective.D)
+        return self.at.reshape(labels, -1)[:, : self.objective.penalised]
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class TermModel(MaximumEntropy):
     """Base of the models softmax(X W + b) that minimise a penalised cross entropy and terms.
@@ -101,20 +122,23 @@ class TermModel(MaximumEntropy):
         """Return the terms beside the cross entropy of these rows."""
         raise NotImplementedError
 
-    def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
+    def _begun(self, X: np.ndarray, D: np.ndarray, terms: Sequence[Term]) -> Search:
+        """Return the objective, with terms, and where and how to search its minimum."""
         constants = int(self.fit_intercept)
-        terms = self._terms(X, D)
         X = with_ones(X) if constants else X
-        objective = TermObjective(X, D, self.alpha, constants, terms)
         start = np.zeros((D.shape[1], X.shape[1]))
         if constants:
             start[:, -1] = np.log(np.maximum(D.mean(axis=0), _LEAST_MEAN))
-        solve = Curvature(X, D, constants).inverse(self.alpha)
-        found = minimise_newton(objective, start.ravel(), solve, self.max_iter, self.tol)
+        objective = TermObjective(X, D, self.alpha, constants, terms)
+        return Search(objective, start.ravel(), Curvature(X, D, constants).inverse(self.alpha))
+
+    def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
+        terms = self._terms(X, D)
+        search = self._begun(X, D, terms)
+        found = search.run(self.max_iter, self.tol)
         for _ in range(_MOST_ROUNDS):
-            W = found.x.reshape(start.shape)[:, : objective.penalised]
-            changed = [term.settle(W) for term in terms]
+            changed = [term.settle(search.weights()) for term in terms]
             if not any(changed):
                 break
-            found = minimise_newton(objective, found.x, solve, self.max_iter, self.tol)
+            found = search.run(self.max_iter, self.tol)
         self._keep(found)
