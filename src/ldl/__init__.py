@@ -60,8 +60,11 @@ if TYPE_CHECKING:
     from ldl.neighbours.embeddings import PCAKNN as PCAKNN
     from ldl.neighbours.knn import AAKNN as AAKNN
     from ldl.neighbours.mslp import MSLP as MSLP
+    from ldl.networks.bcpnn import ACPNN as ACPNN
+    from ldl.networks.bcpnn import BCPNN as BCPNN
     from ldl.networks.bp import AABP as AABP
     from ldl.networks.cpnn import CPNN as CPNN
+    from ldl.networks.duo_ldl import DuoLDL as DuoLDL
     from ldl.soft_forests.drf import DRF as DRF
     from ldl.soft_forests.ldlf import SLDLF as SLDLF
     from ldl.wrappers.df_ldl import DFLDL as DFLDL
@@ -104,8 +107,10 @@ _FAMILIES = {
     "ldl.neighbours.embeddings": ("CCAKNN", "LPPKNN", "NPEKNN", "PCAKNN"),
     "ldl.neighbours.knn": ("AAKNN",),
     "ldl.neighbours.mslp": ("MSLP",),
+    "ldl.networks.bcpnn": ("ACPNN", "BCPNN"),
     "ldl.networks.bp": ("AABP",),
     "ldl.networks.cpnn": ("CPNN",),
+    "ldl.networks.duo_ldl": ("DuoLDL",),
     "ldl.soft_forests.drf": ("DRF",),
     "ldl.soft_forests.ldlf": ("SLDLF",),
     "ldl.wrappers.df_ldl": ("DFLDL",),
