@@ -39,7 +39,7 @@ CHECKSUMS = {
 MEASURES = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
 ORDERS, FOLDS = 5, 10
 FEWER_ABOVE = 1000
-"""Rows above which two orders, two folds and the means have to do."""
+"""Rows above which two orders, a fold of each and the means have to do."""
 FOUR: dict[str, ClassifierMixin] = {
     "SVC": SVC(),
     "k-NN": KNeighborsClassifier(),
@@ -127,9 +127,9 @@ def candidates(X: np.ndarray, y: np.ndarray, few: bool) -> Iterator[tuple[str, n
 
 
 def scores(X: np.ndarray, D: np.ndarray, few: bool, seed: int) -> np.ndarray:
-    """Return the six measures of SA-BFGS, means over shuffled folds; over two of them for few."""
+    """Return the six measures of SA-BFGS, means over shuffled folds; over one of them for few."""
     rows, found = np.random.default_rng(seed).permutation(len(X)), []
-    for test in np.array_split(rows, FOLDS)[: 2 if few else FOLDS]:
+    for test in np.array_split(rows, FOLDS)[: 1 if few else FOLDS]:
         train = np.setdiff1d(rows, test)
         model = SABFGS(
             max_iter=300,

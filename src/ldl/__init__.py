@@ -40,13 +40,20 @@ if TYPE_CHECKING:
     from ldl.kernels.ldsvr import LDSVR as LDSVR
     from ldl.kernels.ptsvm import PTSVM as PTSVM
     from ldl.linear.aldl import ALDL as ALDL
+    from ldl.linear.bd_ldl import BDLDL as BDLDL
     from ldl.linear.edl_lrl import EDLLRL as EDLLRL
     from ldl.linear.iis import SAIIS as SAIIS
     from ldl.linear.ldl4c import LDL4C as LDL4C
+    from ldl.linear.ldl_dpa import LDLDPA as LDLDPA
     from ldl.linear.ldl_hr import LDLHR as LDLHR
+    from ldl.linear.ldl_lclr import LDLLCLR as LDLLCLR
     from ldl.linear.ldl_ldm import LDLLDM as LDLLDM
+    from ldl.linear.ldl_lrr import LDLLRR as LDLLRR
     from ldl.linear.ldl_scl import LDLSCL as LDLSCL
     from ldl.linear.ldlcl import LDLCL as LDLCL
+    from ldl.linear.ldllc import LDLLC as LDLLC
+    from ldl.linear.ldlm import LDLM as LDLM
+    from ldl.linear.ldlsf import LDLSF as LDLSF
     from ldl.linear.maxent import SABFGS as SABFGS
     from ldl.neighbours.embeddings import CCAKNN as CCAKNN
     from ldl.neighbours.embeddings import LPPKNN as LPPKNN
@@ -54,8 +61,11 @@ if TYPE_CHECKING:
     from ldl.neighbours.embeddings import PCAKNN as PCAKNN
     from ldl.neighbours.knn import AAKNN as AAKNN
     from ldl.neighbours.mslp import MSLP as MSLP
+    from ldl.networks.bcpnn import ACPNN as ACPNN
+    from ldl.networks.bcpnn import BCPNN as BCPNN
     from ldl.networks.bp import AABP as AABP
     from ldl.networks.cpnn import CPNN as CPNN
+    from ldl.networks.duo_ldl import DuoLDL as DuoLDL
     from ldl.soft_forests.drf import DRF as DRF
     from ldl.soft_forests.ldlf import SLDLF as SLDLF
     from ldl.wrappers.df_ldl import DFLDL as DFLDL
@@ -81,19 +91,28 @@ _FAMILIES = {
     "ldl.kernels.ldsvr": ("LDSVR",),
     "ldl.kernels.ptsvm": ("PTSVM",),
     "ldl.linear.aldl": ("ALDL",),
+    "ldl.linear.bd_ldl": ("BDLDL",),
     "ldl.linear.edl_lrl": ("EDLLRL",),
     "ldl.linear.iis": ("SAIIS",),
     "ldl.linear.ldl4c": ("LDL4C",),
+    "ldl.linear.ldl_dpa": ("LDLDPA",),
     "ldl.linear.ldl_hr": ("LDLHR",),
+    "ldl.linear.ldl_lclr": ("LDLLCLR",),
     "ldl.linear.ldl_ldm": ("LDLLDM",),
+    "ldl.linear.ldl_lrr": ("LDLLRR",),
     "ldl.linear.ldl_scl": ("LDLSCL",),
     "ldl.linear.ldlcl": ("LDLCL",),
+    "ldl.linear.ldllc": ("LDLLC",),
+    "ldl.linear.ldlm": ("LDLM",),
+    "ldl.linear.ldlsf": ("LDLSF",),
     "ldl.linear.maxent": ("SABFGS",),
     "ldl.neighbours.embeddings": ("CCAKNN", "LPPKNN", "NPEKNN", "PCAKNN"),
     "ldl.neighbours.knn": ("AAKNN",),
     "ldl.neighbours.mslp": ("MSLP",),
+    "ldl.networks.bcpnn": ("ACPNN", "BCPNN"),
     "ldl.networks.bp": ("AABP",),
     "ldl.networks.cpnn": ("CPNN",),
+    "ldl.networks.duo_ldl": ("DuoLDL",),
     "ldl.soft_forests.drf": ("DRF",),
     "ldl.soft_forests.ldlf": ("SLDLF",),
     "ldl.wrappers.df_ldl": ("DFLDL",),

@@ -189,6 +189,12 @@ def test_what_cannot_be_compared_is_refused(asked, words):
         compare(X, D, time=5, **asked)
 
 
+def test_methods_that_no_time_was_left_for_are_named():
+    found = compare(X, D, methods=["AAKNN", "Ridge"], time=0.01, settings=2)
+    assert found.left_out.keys() == {"AAKNN", "Ridge"}
+    assert found.winner == MEAN
+
+
 def test_too_few_rows_are_refused():
     with pytest.raises(UserError, match="10 rows are too few"):
         compare(X[:10], D[:10])

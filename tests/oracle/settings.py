@@ -23,6 +23,7 @@ STATED: dict[str, dict[str, Any]] = {
     "CPNN": {"max_iter": 100},
     "DRF": {"max_iter": 30000},
     "EDLLRL": {"alpha": 0.001, "fit_intercept": False},
+    "DirichletRegression": {"alpha": 300.0},
     "LDL4C": {"alpha": 0.001, "max_iter": 1000, "fit_intercept": False},
     "LDLCL": {"alpha": 0.001},
     "LDLHR": {"alpha": 100.0},

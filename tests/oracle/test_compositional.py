@@ -11,6 +11,7 @@ from ldl import AAKNN, ConformalBall, DirichletRegression, LogRatioRegression, T
 from ldl.checks import sample
 from ldl.compositional.dirichlet import DirichletLoss
 from ldl.datasets import make_distributions
+from ldl.metrics import kl
 from tests.oracle.settings import as_stated
 
 # ---------------------------------------------------------------------- Dirichlet regression
@@ -38,7 +39,7 @@ def test_without_features_it_is_the_maximum_likelihood_that_newton_steps_find():
         diagonal, common = -polygamma(1, a), polygamma(1, a.sum())
         shift = (slope / diagonal).sum() / (1 / common + (1 / diagonal).sum())
         a -= (slope - shift) / diagonal
-    model = DirichletRegression(lowest=1e-9, tol=0.0).fit(np.ones((200, 1)), D)
+    model = as_stated(DirichletRegression, lowest=1e-9, tol=0.0).fit(np.ones((200, 1)), D)
     np.testing.assert_allclose(np.exp(model.intercept_), a, rtol=1e-6)
     np.testing.assert_allclose(model.predict([[7.0]])[0], a / a.sum(), rtol=1e-6)
     np.testing.assert_allclose(model.precision([[7.0]]), a.sum(), rtol=1e-6)
@@ -50,7 +51,7 @@ def test_it_finds_the_model_that_rows_were_drawn_from():
     W, b = np.array([[0.5, -0.3, 0.0], [0.0, 0.4, -0.6]]), np.array([2.0, 1.5, 1.0])
     D = generator.gamma(np.exp(X @ W + b))
     D /= D.sum(axis=1, keepdims=True)
-    model = DirichletRegression(alpha=0.0, lowest=1e-12).fit(X, D)
+    model = as_stated(DirichletRegression, alpha=0.0, lowest=1e-12).fit(X, D)
     np.testing.assert_allclose(model.coef_, W, atol=0.06)
     np.testing.assert_allclose(model.intercept_, b, atol=0.06)
 
@@ -70,7 +71,7 @@ def test_it_is_ridge_regression_of_isometric_log_ratios(alpha):
     gram = scaled.T @ (weight[:, None] * scaled) + alpha * np.eye(X.shape[1])
     B = np.linalg.solve(gram, scaled.T @ (weight[:, None] * (Y - centre)))
     back = np.exp((scaled @ B + centre) @ basis)
-    model = LogRatioRegression(alpha=alpha, lowest=1e-9).fit(X, D, sample_weight=weight)
+    model = as_stated(LogRatioRegression, alpha=alpha, lowest=1e-9).fit(X, D, sample_weight=weight)
     np.testing.assert_allclose(model.predict(X), back / back.sum(axis=1, keepdims=True), rtol=1e-8)
 
 
@@ -87,8 +88,32 @@ def test_zeros_are_raised_to_the_lowest_degree_and_rows_divided_by_their_sums(ki
     D /= D.sum(axis=1, keepdims=True)
     raised = np.maximum(D, 0.01)
     raised /= raised.sum(axis=1, keepdims=True)
-    P = kind(lowest=0.01).fit(X, D).predict(X)
-    np.testing.assert_allclose(P, kind(lowest=1e-9).fit(X, raised).predict(X), rtol=1e-9)
+    P = as_stated(kind, lowest=0.01).fit(X, D).predict(X)
+    np.testing.assert_allclose(P, as_stated(kind, lowest=1e-9).fit(X, raised).predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [DirichletRegression, LogRatioRegression])
+def test_defaults_heed_weights_in_the_fit_and_in_the_mean(kind):
+    X, D = sample(n=60)
+    weight = np.random.default_rng(0).random(60)
+    model = kind().fit(X, D, sample_weight=weight)
+    settled = {name: value for name, value in model.auto_.items() if name != "mean_share"}
+    plain = kind(**settled, mean_share=None).fit(X, D, sample_weight=weight).predict(X)
+    share = model.auto_["mean_share"]
+    mean = np.average(D, axis=0, weights=weight)
+    np.testing.assert_allclose(model.predict(X), (1 - share) * plain + share * mean)
+    with pytest.raises(ValueError, match="sample_weight must have shape"):
+        kind().fit(X, D, sample_weight=weight[:50])
+
+
+def test_dirichlet_regression_with_more_features_than_rows_is_tempered():
+    X, D = make_distributions(120, 90, 3, concentration=20.0, random_state=0)
+    chosen = DirichletRegression().fit(X[:60], D[:60])
+    fixed = as_stated(DirichletRegression, alpha=3.0).fit(X[:60], D[:60])
+    assert set(chosen.auto_) == {"alpha", "mean_share"}
+    assert kl(D[60:], chosen.predict(X[60:])) < kl(D[60:], fixed.predict(X[60:]))
+    bar = kl(D[60:], TrainMean().fit(X[:60], D[:60]).predict(X[60:]))
+    assert kl(D[60:], chosen.predict(X[60:])) < 1.02 * bar
 
 
 # ---------------------------------------------------------------------- conformal sets

@@ -233,6 +233,12 @@ def test_a_family_counts_once():
     assert table.index[0] == "A, default"  # eight sets of one family lose, two others win
 
 
+def test_a_set_counts_when_every_method_has_run():
+    found = board({name: {"A": 0.2} for name in "pqr"} | {"s": {}})
+    assert found.unfinished == ["s"]
+    assert list(found.losses.index) == ["p", "q", "r"]
+
+
 def test_losses_of_any_size_count_alike():
     small = board({"p": {"A": 0.4}, "q": {"A": 0.4}})
     wide = small.rows.copy()

@@ -28,8 +28,8 @@ TRIAL_ROWS = 400
 """Rows of the fit by which the cost of a method is foreseen."""
 GROWTH = 1.5
 """Power of the number of rows by which the cost of a fit is taken to grow."""
-FOR_DEFAULTS, FOR_TUNING = 0.4, 0.7
-"""Share of the time in which methods run with their defaults, and of the rest for tuning."""
+FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
+"""Shares of the time for these fits and for runs with defaults, and of the rest for tuning."""
 IN_NO_HURRY = 1800.0
 """Seconds from which on slow methods take part."""
 LEAST_ROWS = 20
@@ -158,12 +158,16 @@ class Arena:
         fits = len(task.splits()) + 1
         grown = max(1.0, len(task.train) / len(few)) ** GROWTH
         for name, searched in self._run(jobs * 2):  # the first loads and compiles
+            if costs and clock.monotonic() - self.started > FOR_TRIALS * self.time:
+                break
             if searched.found:
                 one = searched.found["default"]
                 cost = (one.fit_s + one.predict_s) * fits * grown
                 costs[name] = min(cost, costs.get(name, cost))
             else:
                 left_out[name] = searched.error
+        untried = {one.name for one in contenders} - costs.keys() - left_out.keys()
+        left_out |= dict.fromkeys(untried, "too little time to try it")
         spent, kept = 0.0, []
         for name in sorted(costs, key=lambda name: (name != MEAN, costs[name])):
             spent += costs[name] * self.folds

@@ -81,6 +81,8 @@ def chosen(methods: Mapping[str, Any] | Sequence[str] | None, slow: bool) -> lis
 # ---------------------------------------------------------------------- the table
 
 _FACTORS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+_PENALTIES = (0.03, 0.3, 3.0, 30.0, 300.0, 3000.0)
+_TENTHS = (0.001, 0.01, 0.1, 1.0)
 _SHARES = (0.1, 0.3, 0.6, 1.0)
 _NEIGHBOURS = (3, 5, 8, 12, 20, 30, 50, 80)
 _FOREST = {
@@ -112,6 +114,17 @@ _OF_LIBRARY: dict[str, dict[str, Space]] = {
         "LDL4C": {"alpha": _FACTORS, "margin_weight": (0.01, 0.1, 1.0), "rho": (0.01, 0.1, 1.0)},
         "EDLLRL": {"alpha": _FACTORS, "low_rank": (0.001, 0.01, 0.1), "n_clusters": (3, 5)},
         "ALDL": {"rounds": (3, 10), "first_width": (1.0, 3.0)},
+        "BDLDL": {"alpha": (*_FACTORS, 1e4), "back_weight": (1e-4, 1e-3, 1e-2, 0.1)},
+        "LDLDPA": {"alpha": _PENALTIES, "rank_weight": _TENTHS, "variance_weight": (0.1, 1.0)},
+        "LDLLC": {"alpha": _PENALTIES, "correlation_weight": _TENTHS},
+        "LDLLCLR": {"alpha": _PENALTIES, "local_weight": _TENTHS, "n_clusters": (2, 4, 8)},
+        "LDLLRR": {"alpha": _PENALTIES, "rank_weight": (0.01, 1.0, 100.0)},
+        "LDLM": {"alpha": _FACTORS, "margin_weight": _TENTHS, "rest_weight": _TENTHS},
+        "LDLSF": {
+            "specific_weight": (0.03, 0.3, 3.0),
+            "common_weight": (0.1, 1.0, 10.0),
+            "correlation_weight": (1e-4, 1e-3, 1e-2),
+        },
     },
     "statistical": {
         "DirichletRegression": {"alpha": (0.1, 1.0, 10.0, 100.0, 300.0, 1000.0, 10000.0)},
@@ -141,14 +154,24 @@ _OF_LIBRARY: dict[str, dict[str, Space]] = {
     "boosting": {"LDLogitBoost": _LEAVES, "AOSOLDLogitBoost": _LEAVES},
     "network": {
         "CPNN": {"hidden_layer_sizes": (20, 50, 100), "max_iter": (20, 50, 100, 200)},
+        "ACPNN": {"hidden_layer_sizes": (20, 50), "max_iter": (20, 50, 100)},
+        "BCPNN": {"hidden_layer_sizes": (20, 50, 100), "max_iter": (20, 50, 100, 200)},
+        "DuoLDL": {"hidden_layer_sizes": (20, 40, 80), "learning_rate": (0.003, 0.01, 0.03)},
         "AABP": {"hidden_layer_sizes": ((20,), (50,), (100,)), "max_iter": (100, 400, 1600)},
         "SLDLF": {"depth": (4, 6, 8), "n_estimators": (5, 10), "learning_rate": (0.1, 0.5, 1.0)},
         "DRF": {"depth": (4, 6), "n_estimators": (5, 10), "learning_rate": (0.02, 0.05, 0.1)},
     },
 }
-_SLOW = ("LDLDF", "CPNN", "AABP", "SLDLF", "DRF", "EDLLRL")
+_SLOW = ("LDLDF", "CPNN", "ACPNN", "BCPNN", "DuoLDL", "AABP", "SLDLF", "DRF", "EDLLRL")
 _WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
     ("Ridge", "linear", "sklearn.linear_model.Ridge", {}, {"alpha": (*_FACTORS, 1e4)}),
+    (
+        "BayesianRidge",
+        "linear",
+        "sklearn.linear_model.BayesianRidge",
+        {},
+        {"alpha_1": (1e-6, 1e-3, 1.0), "lambda_1": (1e-6, 1e-3, 1.0)},
+    ),
     (
         "ElasticNet",
         "linear",
@@ -190,6 +213,13 @@ _WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
         "sklearn.svm.SVR",
         {"epsilon": 0.03},
         {"C": (0.1, 1.0, 10.0), "epsilon": (0.01, 0.03), "gamma": ("scale", 1e-3, 1e-2)},
+    ),
+    (
+        "DecisionTree",
+        "forest",
+        "sklearn.tree.DecisionTreeRegressor",
+        {"min_samples_leaf": 5},
+        {"min_samples_leaf": (2, 5, 10, 20, 40), "max_depth": (3, 6, None)},
     ),
     (
         "RandomForest",
@@ -266,6 +296,13 @@ _WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
         {"max_iter": 1000},
         {"C": _FACTORS},
     ),
+    (
+        "GaussianNB",
+        "classifier",
+        "sklearn.naive_bayes.GaussianNB",
+        {},
+        {"var_smoothing": (1e-9, 1e-3, 1e-2, 0.1, 1.0)},
+    ),
 )
 _WRAPPED_SLOW = (
     "HistGradientBoosting",
@@ -273,6 +310,7 @@ _WRAPPED_SLOW = (
     "CatBoost",
     "XGBoost",
     "RandomForest",
+    "MLP",
 )
 
 

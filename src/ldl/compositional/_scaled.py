@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 
 from ldl._parameters import Interval
 from ldl._scale import Scale
+from ldl._self_tuned import Candidate, SelfTuned
 from ldl.base import Weighted
 from ldl.linear._softmax import softmax_rows
 
 
 @dataclass(eq=False, repr=False)
-class Compositional(Weighted):
+class Compositional(Weighted, SelfTuned):
     """Base of models softmax(X W + b) for the logarithms of degrees.
 
-    Features are standardised inside. A degree of zero has no logarithm: what is below ``lowest`` is
-    raised to it, and the row divided by its sum.
+    A degree of zero has no logarithm: what is below ``lowest`` is raised to it, and the row divided
+    by its sum. Where rows have weights, values that are ``'auto'`` are chosen on held-out rows that
+    all count alike.
 
     Parameters
     ----------
     lowest : float, default=1e-3
         Degrees of the training rows below this are raised to it. The smaller, the more do zeros
         weigh.
+    standardise : bool, default=True
+        Fits to features with mean zero and deviation one, as the penalty then sees them.
 
     Attributes
     ----------
@@ -36,11 +40,34 @@ class Compositional(Weighted):
 
     lowest: Annotated[float, Interval(0, 0.1, open_low=True)] = 1e-3
 
+    scales_itself = True
     coef_ = intercept_ = np.empty(0)
+
+    def _learn(self, X: np.ndarray, D: np.ndarray) -> None:
+        weight = self._weight(len(D))
+        super()._learn(X, D)
+        self.mean_ = np.average(D, axis=0, weights=weight)
+
+    def _copy(self, settled: Candidate) -> Self:
+        made = super()._copy(settled)
+        made._sample_weight = self._sample_weight
+        return made
+
+    def _weight(self, rows: int) -> np.ndarray | None:
+        """Return the checked weight of each row; None where all count alike, as in a trial."""
+        trial = "renormalised_" not in vars(self) and np.shape(self._sample_weight) != (rows,)
+        return None if trial else super()._weight(rows)
 
     def _raised(self, D: np.ndarray) -> np.ndarray:
         D = np.maximum(D, self.lowest)
         return D / D.sum(axis=1, keepdims=True)
+
+    def _scale_of(self, X: np.ndarray, weight: np.ndarray | None) -> WeightedScale:
+        """Return the scale of the features, which leaves them alone unless they shall have one."""
+        scale = WeightedScale(X, weight)
+        if not self.standardise:
+            scale.shift, scale.factor = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        return scale
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
         return softmax_rows(X @ self.coef_ + self.intercept_)

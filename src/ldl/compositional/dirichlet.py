@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ldl._parameters import Count, NotNegative
-from ldl.compositional._scaled import Compositional, WeightedScale
+from ldl._parameters import Auto, Count, NotNegative
+from ldl._self_tuned import AUTO, Grid
+from ldl.compositional._scaled import Compositional
 from ldl.linear._bfgs import minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, with_ones
 
@@ -47,9 +48,9 @@ class DirichletRegression(Compositional):
 
     Parameters
     ----------
-    alpha : float, default=300.0
-        Penalty on squared weights of standardised features. Likelihoods are summed over rows: where
-        these are many, it weighs less.
+    alpha : float or 'auto', default='auto'
+        Penalty on squared weights. Likelihoods are summed over rows: where these are many, it
+        weighs less. ``'auto'`` chooses from 3 to 30,000 on held-out rows.
     max_iter : int, default=200
         Largest number of iterations.
     tol : float, default=1e-8
@@ -80,14 +81,16 @@ class DirichletRegression(Compositional):
     True
     """
 
-    alpha: NotNegative = field(default=300.0, kw_only=True)
+    alpha: NotNegative | Auto = field(default=AUTO, kw_only=True)
     max_iter: Count = field(default=200, kw_only=True)
     tol: NotNegative = field(default=1e-8, kw_only=True)
+
+    candidates: ClassVar[Grid] = {"alpha": (300.0, 3.0, 30.0, 3000.0, 30000.0)}
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         weight = self._weight(len(X))
         D = self._raised(D)
-        scale = WeightedScale(X, weight)
+        scale = self._scale_of(X, weight)
         objective = DirichletLoss(with_ones(scale.applied(X)), D, self.alpha, weight)
         q, c = X.shape[1], D.shape[1]
         start = np.zeros((c, q + 1))

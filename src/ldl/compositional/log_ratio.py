@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from ldl._parameters import NotNegative, Options
-from ldl.compositional._scaled import Compositional, WeightedScale
+from ldl.compositional._scaled import Compositional
 
 _PENALTIES = np.logspace(-1, 5, 13)
 
@@ -46,7 +46,7 @@ class LogRatioRegression(Compositional):
     >>> from ldl import LogRatioRegression
     >>> from ldl.datasets import make_distributions
     >>> X, D = make_distributions(60, 5, 3, concentration=None, random_state=0)
-    >>> model = LogRatioRegression(alpha=0.0).fit(X[:40], D[:40])
+    >>> model = LogRatioRegression(alpha=0.0, mean_share=None).fit(X[:40], D[:40])
     >>> bool(abs(model.predict(X[40:]) - D[40:]).max() < 1e-9)
     True
     """
@@ -59,7 +59,7 @@ class LogRatioRegression(Compositional):
         weight = self._weight(len(X))
         logs = np.log(self._raised(D))
         ratios = logs - logs.mean(axis=1, keepdims=True)
-        scale = WeightedScale(X, weight)
+        scale = self._scale_of(X, weight)
         ridge = RidgeCV(_PENALTIES) if self.alpha == "auto" else Ridge(self.alpha)
         ridge.fit(scale.applied(X), ratios, sample_weight=weight)
         self.alpha_ = float(ridge.alpha_ if self.alpha == "auto" else self.alpha)

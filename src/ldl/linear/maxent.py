@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._scale import Scale
-from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl._self_tuned import AUTO, Candidate, Grid, SelfTuned
 from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
+from ldl.linear._newton import Curvature, minimise_newton
 from ldl.linear._softmax import SoftmaxObjective, softmax_rows, standardised, with_ones
 
 _DENSE_BELOW = 3000
 _GRADIENT_TOLERANCE = 1e-10
+_LEAST_MEAN = 1e-6
+"""Mean degrees below this count as this where their logarithms begin a search."""
 
 
 class MaximumEntropy(SelfTuned):
@@ -111,11 +117,14 @@ class SABFGS(MaximumEntropy):
     max_iter : int, default=300
         Largest number of iterations. The StructRF paper has 300. Without a penalty, fewer overfit
         less.
-    solver : {'lbfgs', 'dense_bfgs', 'toolbox'}, default='lbfgs'
-        ``'lbfgs'`` keeps the last ``pairs`` steps. ``'dense_bfgs'`` keeps the whole inverse
-        Hessian, whose memory grows with the square of features times labels. ``'toolbox'`` takes
-        the dense one below 3000 weights and the other above, as the LDL toolbox does. Stopped
-        early, they differ.
+    solver : {'auto', 'newton', 'lbfgs', 'dense_bfgs', 'toolbox'}, default='auto'
+        ``'newton'`` takes steps by the curvature of all rows, one number for all labels, which the
+        last ``pairs`` of steps correct; a handful of passes over dense rows do. ``'lbfgs'`` keeps
+        the last ``pairs`` steps. ``'dense_bfgs'`` keeps the whole inverse Hessian, whose memory
+        grows with the square of features times labels. ``'toolbox'`` takes the dense one below 3000
+        weights and the other above, as the LDL toolbox does. Stopped early, they differ.
+        ``'auto'`` takes Newton's steps below 3000 weights where there is a penalty and features are
+        dense, and L-BFGS elsewhere.
     fit_intercept : bool, default=True
         Adds an intercept, which is not penalised. The toolbox has none; features that have mean
         zero, as standardised ones do, need it.
@@ -130,7 +139,7 @@ class SABFGS(MaximumEntropy):
     pairs : int, default=10
         Steps that L-BFGS keeps. More get further down in as many iterations, which take longer.
     tol : float, default=1e-7
-        Relative decrease of the loss below which an iteration of L-BFGS is the last one. With 0 it
+        Relative decrease of the loss below which an iteration is the last one. With 0 the search
         goes on as long as it goes down.
     standardise : bool, default=True
         Fits to features with mean zero and deviation one, as penalty and first weights then see
@@ -160,7 +169,7 @@ class SABFGS(MaximumEntropy):
     """
 
     max_iter: int = 300
-    solver: Literal["lbfgs", "dense_bfgs", "toolbox"] = "lbfgs"
+    solver: Literal["auto", "newton", "lbfgs", "dense_bfgs", "toolbox"] = "auto"
     fit_intercept: bool = True
     alpha: NotNegative | Auto = AUTO
     init: Literal["identity", "zeros", "uniform"] = "zeros"
@@ -173,30 +182,71 @@ class SABFGS(MaximumEntropy):
     scales_itself = True
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        constants = int(self.fit_intercept)
-        W = self._start(X.shape[1], D.shape[1])
-        W = np.vstack([W, np.zeros((constants, D.shape[1]))])
-        scale = Scale(X) if self.standardise else None
-        X, offset = standardised(X, scale) if scale else (X, None)
-        objective = CrossEntropy(with_ones(X) if constants else X, D, self.alpha, constants)
-        objective.offset = offset
-        start = W.T.ravel()
-        dense = self.solver == "dense_bfgs" or (
-            self.solver == "toolbox" and len(start) < _DENSE_BELOW
-        )
-        if dense:
+        self._minimise(Problem(self, X, D), self.alpha)
+
+    def _tried(
+        self, X: Any, D: np.ndarray, T: Any, grid: Grid
+    ) -> Iterator[tuple[Candidate, np.ndarray]]:
+        # All penalties share the features and their products.
+        problem = Problem(self, X, D)
+        for alpha in grid.get("alpha", (self.alpha,)):
+            model = copy(self)
+            model._minimise(problem, alpha)
+            yield ({"alpha": alpha} if grid else {}), model._predict(T)
+
+    def _minimise(self, problem: Problem, alpha: float) -> None:
+        """Keep the weights that minimise a problem under a penalty."""
+        objective, start = problem.objective, problem.start
+        objective.l2 = alpha
+        small = len(start) < _DENSE_BELOW
+        solver = self.solver
+        if solver == "auto":
+            solver = "newton" if small and alpha > 0 and not objective.sparse else "lbfgs"
+        if solver == "newton":
+            if objective.sparse:
+                raise ValueError("solver 'newton' needs dense features; write X.toarray()")
+            start, solve = problem.start_at_mean(), problem.curvature.inverse(alpha)
+            found = minimise_newton(objective, start, solve, self.max_iter, self.tol, self.pairs)
+        elif solver == "dense_bfgs" or (solver == "toolbox" and small):
             found = minimise_bfgs(objective, start, self.max_iter, _GRADIENT_TOLERANCE)
         else:
             found = minimise_lbfgs(
                 objective, start, self.max_iter, _GRADIENT_TOLERANCE, self.tol or None, self.pairs
             )
-        self._keep(found, scale)
+        self._keep(found, problem.scale)
 
     def _start(self, features: int, labels: int) -> np.ndarray:
         """Return the first weights."""
         if self.init == "uniform":
             return drawn_weights((features, labels), self.random_state)
         return np.eye(features, labels) if self.init == "identity" else np.zeros((features, labels))
+
+
+class Problem:
+    """What a fit to some rows minimises, whatever the penalty."""
+
+    def __init__(self, model: SABFGS, X: Any, D: np.ndarray) -> None:
+        self.constants = int(model.fit_intercept)
+        W = model._start(X.shape[1], D.shape[1])
+        self.start = np.vstack([W, np.zeros((self.constants, D.shape[1]))]).T.ravel()
+        self.scale = Scale(X) if model.standardise else None
+        X, offset = standardised(X, self.scale) if self.scale else (X, None)
+        X = with_ones(X) if self.constants else X
+        self.objective = CrossEntropy(X, D, unpenalised=self.constants)
+        self.objective.offset = offset
+
+    def start_at_mean(self) -> np.ndarray:
+        """Return a start whose intercept, if there is one, is that of the mean distribution."""
+        D = self.objective.D
+        W = self.start.reshape(len(D), -1).copy()
+        if self.constants:
+            W[:, -1] = np.log(np.maximum(D.mean(axis=1), _LEAST_MEAN))
+        return W.ravel()
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """That of the cross entropy, without a penalty."""
+        return Curvature(self.objective.X, self.objective.D.T, self.constants)
 
 
 def drawn_weights(shape: tuple[int, int], random_state: int | None) -> np.ndarray:

@@ -95,13 +95,17 @@ class Network:
             # From here on the derivative of the activations.
             H -= np.multiply(H, H, out=squares[: len(H)])
             errors[rows] = np.matmul(G[:, None, :], H)[:, 0, :]
-            into_u += (G * self.numbers).ravel() @ H.reshape(-1, len(o))
+            self._add_to_labels(into_u, G, H)
         into_w[:] = np.asarray(X.T @ errors)
         into_b[:] = errors.sum(axis=0)
         factor = o.sum() if released else o
         for part in (into_w, into_u, into_b):
             part *= factor
         return P, gradient
+
+    def _add_to_labels(self, into_u: np.ndarray, G: np.ndarray, H: np.ndarray) -> None:
+        """Add the derivatives of the labels' weights, but for the factor of each unit."""
+        into_u += (G * self.numbers).ravel() @ H.reshape(-1, self.hidden)
 
     def _blocks(self, rows: int) -> Iterator[slice]:
         """Cut the rows so that the activations of a block stay in the cache."""
@@ -204,13 +208,14 @@ class CPNN(SelfTuned):
 
     candidates: ClassVar[Grid] = {"max_iter": (10, 20, 50, 100, 200, 400)}
     tells_steps = True
+    _network: ClassVar[type[Network]] = Network
 
     def _scaled(self, X: Any) -> Any:
         # Rows of length one: steps of Rprop move all weights together, and would overshoot.
         return X if self._scale is None else super()._scaled(X) / np.sqrt(X.shape[1])
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        network = Network(X.shape[1], D.shape[1], self.hidden_layer_sizes)
+        network = self._network(X.shape[1], D.shape[1], self.hidden_layer_sizes)
         weights = np.random.default_rng(self.random_state).uniform(-0.5, 0.5, network.size)
         rprop = Rprop(smallest=self.smallest_step)
         steps, previous = rprop.start(network.size)

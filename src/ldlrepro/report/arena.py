@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +12,7 @@ from ldlrepro.report.svg import SOFT, Sheet, text_width
 
 if TYPE_CHECKING:
     from ldl.comparison.result import Comparison
+    from ldlrepro.arena.standings import Standings
 
 BAND, LETTERS, WIDTH = 20.0, 12.0, 860.0
 GOOD, OTHER = "#2f855a", "#a0aec0"
@@ -49,6 +51,41 @@ def gains_picture(bars: Sequence[Bar]) -> str:
         sheet.rectangle(left, y, max(1.0, length), BAND - 5, GOOD if bar.alike else OTHER)
         sheet.text(left + length + 8, y + BAND / 2 - 2, bar.told, LETTERS, fill=SOFT)
     return sheet.svg(WIDTH, BAND * len(bars) + 16)
+
+
+def trade_off(board: Standings) -> str:
+    """Draw what methods gain against what a fit of them costs; the best at their cost are named."""
+    table = board.table[board.table["gain"] > 0].sort_values("fit_s")
+    sheet, width, height, left, top = Sheet(), 860.0, 460.0, 70.0, 24.0
+    low, high = (math.log10(table["fit_s"].iloc[end]) for end in (0, -1))
+    most = float(table["gain"].max()) * 1.08
+    across, down = width - left - 150, height - top - 60
+
+    def place(seconds: float, gain: float) -> tuple[float, float]:
+        x = left + (math.log10(seconds) - low) / (high - low or 1.0) * across
+        return x, top + down * (1 - gain / most)
+
+    sheet.line((left, top), (left, top + down), (left + across, top + down))
+    for power in range(math.ceil(low), math.floor(high) + 1):
+        x, _ = place(10.0**power, 0.0)
+        sheet.line((x, top + down), (x, top + down + 5))
+        sheet.text(x, top + down + 16, f"{10.0**power:g} s", LETTERS, "middle")
+    for tenth in range(int(most * 10) + 1):
+        _, y = place(1.0, tenth / 10)
+        sheet.text(left - 8, y, f"{10 * tenth} %", LETTERS, "end")
+    sheet.text(left + across / 2, height - 12, "CPU seconds of a fit", LETTERS, "middle")
+    sheet.text(left, 10, "Share of the training mean's loss that is taken away", LETTERS)
+    best, last = 0.0, -BAND
+    for row in table.to_dict("records"):
+        x, y = place(row["fit_s"], row["gain"])
+        ahead = row["gain"] > best
+        sheet.shape("circle", cx=x, cy=y, r=4 if ahead else 2.5, fill=GOOD if ahead else OTHER)
+        if ahead:
+            best = row["gain"]
+            at = y if abs(y - last) >= LETTERS else last - LETTERS
+            sheet.text(x + 8, at, row["method"], LETTERS)
+            last = at
+    return sheet.svg(width, height)
 
 
 def own_page(title: str, seen: str, found: Comparison) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ldlrepro.arena import standings as standings_of_arena
+from ldlrepro.arena.standings import Standings as Arena
 from ldlrepro.catalogue import FIVE, Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
@@ -20,16 +22,15 @@ from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.agreement_figure import COLOURS
+from ldlrepro.report.arena import trade_off
 from ldlrepro.report.content import PaperPage
-from ldlrepro.report.leaderboard import Board, Standings, collect, standings
+from ldlrepro.report.leaderboard import Standings, collect, standings
 from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
 from ldlrepro.train.records import FAILED, last_line
 
 README, TABLES, NUMBERS = "README.md", "docs/verdicts.md", "docs/numbers.md"
 CHOOSING, PEERS = "docs/choosing.md", "docs/peers.md"
-RANKED = ("structrf", "ldldf", "mslp", "peers")
-"""Protocols whose first methods are shown to who chooses one."""
-PICTURE = "docs/verdicts.svg"
+PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 NOT_RUN = "#e2e8f0"
 WIDTH, BAND = 768, 22
 
@@ -116,17 +117,11 @@ def ranking_table(outcome: Standings, first: int) -> str:
     return _markdown([("method", "mean rank", "fit, s", "note"), *_ranked(outcome, first)])
 
 
-def first_methods_table(board: Board) -> str:
-    """Return the first five methods of several protocols in Markdown."""
-    lines: list[Iterable[object]] = [
-        ("protocol", "data sets", "methods", "method", "mean rank", "fit, s", "note")
-    ]
-    of = {protocol: paper for paper, protocol in board.protocols()}
-    for protocol in RANKED:
-        outcome = standings(board, of[protocol], protocol)
-        about = (protocol, len(outcome.datasets), len(outcome.compared.ranks))
-        lines += [(*about, *line) for line in _ranked(outcome, 5)]
-    return _markdown(lines)
+def arena_table(board: Arena, first: int = 10) -> str:
+    """Return the first methods of the arena in Markdown."""
+    rows = standings_of_arena.lines(board)[:first]
+    shown = ("method", "elo", "interval", "gain", "leads", "fit s")
+    return _markdown([shown, *([row[name] for name in shown] for row in rows)])
 
 
 def _ranked(outcome: Standings, first: int) -> Iterator[tuple[str, ...]]:
@@ -221,12 +216,15 @@ def renewed(plan: Plan) -> dict[str, str]:
     rows = {paper: answers[paper].rows for paper in project.real_papers()}
     five = [row for name, mine in with_groups(rows) if name == FIVE for row in mine]
     board = collect(project, [PaperPage.of(project, answer) for answer in answers.values()])
+    paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
+    arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
         README: {"headline": headline(five)},
         TABLES: {"verdicts": verdict_table(rows), "own methods": own_table(rows)},
         NUMBERS: {"looks": looks_table(project)},
         CHOOSING: {
-            "ranks": first_methods_table(board),
+            "arena": f"{standings_of_arena.sentence(arena)}\n",
+            "arena methods": arena_table(arena),
             "persons": persons_table(answers.values()),
         },
         PEERS: {
@@ -253,7 +251,7 @@ def renewed(plan: Plan) -> dict[str, str]:
             text = with_part(text, mark, part)
         if shown:
             texts[note.relative_to(project.root).as_posix()] = text
-    return {**texts, PICTURE: picture(rows)}
+    return {**texts, PICTURE: picture(rows), ARENA_PICTURE: trade_off(arena)}
 
 
 def main() -> None:

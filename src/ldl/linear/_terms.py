@@ -1,0 +1,144 @@
+"""Core of the softmax models that add terms to the penalised cross entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ldl._parameters import Auto, Count, NotNegative
+from ldl._self_tuned import AUTO, Grid
+from ldl.linear._bfgs import Optimum
+from ldl.linear._newton import Curvature, Solve, minimise_newton
+from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
+from ldl.linear.maxent import MaximumEntropy
+
+_LEAST_MEAN = 1e-6
+"""Mean degrees below this count as this where their logarithms begin a search."""
+
+_MOST_ROUNDS = 10
+
+
+class Term:
+    """A part of a loss; the other arguments are label by row or label by feature."""
+
+    def of_predictions(self, P: np.ndarray, slopes: np.ndarray) -> float:
+        """Return the value for predictions P (c, n), and add its derivatives to ``slopes``."""
+        return 0.0
+
+    def of_weights(self, W: np.ndarray, slopes: np.ndarray) -> float:
+        """Return the value for weights W (c, q), and add its derivatives to ``slopes``."""
+        return 0.0
+
+    def settle(self, W: np.ndarray) -> bool:
+        """Take over what counts as constant from weights W; tell whether it has changed."""
+        return False
+
+
+class TermObjective(SoftmaxObjective):
+    """The cross entropy ``-sum_ij D_ij ln P_ij``, a ridge penalty, and terms."""
+
+    def __init__(
+        self, X: np.ndarray, D: np.ndarray, l2: float, unpenalised: int, terms: Sequence[Term]
+    ) -> None:
+        super().__init__(X, D, l2, unpenalised)
+        self.terms = terms
+
+    def loss(self, Z: np.ndarray) -> float:
+        fit = np.vdot(self.D, Z)
+        value = softmax_columns(Z).sum() - fit
+        slopes = np.zeros_like(Z)
+        for term in self.terms:
+            value += term.of_predictions(Z, slopes)
+        slopes = slopes_of_scores(Z, slopes)
+        Z -= self.D
+        Z += slopes
+        return float(value)
+
+    def __call__(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = super().__call__(flat)
+        labels = len(self.D)
+        W = flat.reshape(labels, -1)[:, : self.penalised]
+        slopes = gradient.reshape(labels, -1)[:, : self.penalised]
+        return value + sum(term.of_weights(W, slopes) for term in self.terms), gradient
+
+
+@dataclass
+class Search:
+    """A minimum that is looked for again and again, from where the last search ended."""
+
+    objective: TermObjective
+    at: np.ndarray
+    solve: Solve
+
+    def run(self, max_iter: int, tol: float) -> Optimum:
+        """Minimise the objective as it is now."""
+        found = minimise_newton(self.objective, self.at, self.solve, max_iter, tol)
+        self.at = found.x
+        return found
+
+    def weights(self) -> np.ndarray:
+        """Return the weights of the features (c, q)."""
+        labels = len(self.objective.D)
+        return self.at.reshape(labels, -1)[:, : self.objective.penalised]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TermModel(MaximumEntropy):
+    """Base of the models softmax(X W + b) that minimise a penalised cross entropy and terms.
+
+    A subclass writes ``_terms``. Steps of Newton's kind take the curvature of the cross entropy.
+
+    Parameters
+    ----------
+    alpha : float or 'auto', default='auto'
+        Penalty on squared weights; the intercept has none. ``'auto'`` chooses from 0.3 to 300 on
+        held-out rows.
+    fit_intercept : bool, default=True
+        Adds an intercept.
+    max_iter : int, default=300
+        Largest number of iterations.
+    tol : float, default=1e-7
+        Relative decrease of the loss below which an iteration is the last one.
+
+    Attributes
+    ----------
+    intercept_ : ndarray of shape (n_labels_,)
+        The intercept; zeros without one.
+    """
+
+    accepts_sparse = False
+
+    alpha: NotNegative | Auto = AUTO
+    fit_intercept: bool = True
+    max_iter: Count = 300
+    tol: NotNegative = 1e-7
+
+    candidates: ClassVar[Grid] = {"alpha": (30.0, 0.3, 3.0, 300.0)}
+
+    def _terms(self, X: np.ndarray, D: np.ndarray) -> Sequence[Term]:
+        """Return the terms beside the cross entropy of these rows."""
+        raise NotImplementedError
+
+    def _begun(self, X: np.ndarray, D: np.ndarray, terms: Sequence[Term]) -> Search:
+        """Return the objective, with terms, and where and how to search its minimum."""
+        constants = int(self.fit_intercept)
+        X = with_ones(X) if constants else X
+        start = np.zeros((D.shape[1], X.shape[1]))
+        if constants:
+            start[:, -1] = np.log(np.maximum(D.mean(axis=0), _LEAST_MEAN))
+        objective = TermObjective(X, D, self.alpha, constants, terms)
+        return Search(objective, start.ravel(), Curvature(X, D, constants).inverse(self.alpha))
+
+    def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
+        terms = self._terms(X, D)
+        search = self._begun(X, D, terms)
+        found = search.run(self.max_iter, self.tol)
+        for _ in range(_MOST_ROUNDS):
+            changed = [term.settle(search.weights()) for term in terms]
+            if not any(changed):
+                break
+            found = search.run(self.max_iter, self.tol)
+        self._keep(found)
