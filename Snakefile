@@ -53,6 +53,7 @@ include: "rules/figures.smk"
 include: "rules/track.smk"
 include: "rules/notebooks.smk"
 include: "rules/report.smk"
+include: "rules/arena.smk"
 
 
 localrules:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import Any
 
 PROTOCOL = "structrf"
@@ -19,8 +19,7 @@ class Ldlrepro:
     Features are as given, or scaled as part of the fit: ``scaling: standard``.
     """
 
-    @staticmethod
-    def build(spec: Mapping[str, Any], seed: int) -> Any:
+    def build(self, spec: Mapping[str, Any], seed: int) -> Any:
         import ldl
         from ldlrepro.catalogue import Project
 
@@ -33,16 +32,13 @@ class Ldlrepro:
             model.set_params(random_state=seed)
         return Scaled(model, spec["scaling"]) if "scaling" in spec else model
 
-    @staticmethod
-    def fit(model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
+    def fit(self, model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
         model.fit(X, D)
 
-    @staticmethod
-    def predict(model: Any, X: Any) -> Any:
+    def predict(self, model: Any, X: Any) -> Any:
         return model.predict(X)
 
-    @staticmethod
-    def versions() -> dict[str, str]:
+    def versions(self) -> dict[str, str]:
         from ldlrepro import __version__
 
         return {"ldlrepro": __version__}
@@ -70,8 +66,7 @@ class PythonLdl(Ldlrepro):
     ``resampled: {...}`` the class is fitted to the rows that SSG_LDL with these arguments returns.
     """
 
-    @staticmethod
-    def build(spec: Mapping[str, Any], seed: int) -> Any:
+    def build(self, spec: Mapping[str, Any], seed: int) -> Any:
         from pyldl import algorithms
 
         try:
@@ -85,77 +80,46 @@ class PythonLdl(Ldlrepro):
             ) from error
         return kind(**_objects(spec.get("init", {})), random_state=seed)
 
-    @staticmethod
-    def fit(model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
+    def fit(self, model: Any, X: Any, D: Any, spec: Mapping[str, Any]) -> None:
         if "resampled" in spec:
             from pyldl.algorithms import SSG_LDL
 
             X, D = SSG_LDL(**spec["resampled"]).fit_transform(X, D)
         model.fit(X, D, **_objects(spec.get("fit", {})))
 
-    @staticmethod
-    def predict(model: Any, X: Any) -> Any:
+    def predict(self, model: Any, X: Any) -> Any:
         # Its classifiers predict the highest label alone.
         whole = getattr(model, "predict_proba", model.predict)
         return whole(X)
 
-    @staticmethod
-    def versions() -> dict[str, str]:
+    def versions(self) -> dict[str, str]:
         return {"python-ldl": metadata.version("python-ldl")}
 
 
-class ScikitLearn(PythonLdl):
-    """``{class: RandomForestRegressor, init: {...}}`` of sklearn.ensemble."""
-
-    @staticmethod
-    def build(spec: Mapping[str, Any], seed: int) -> Any:
-        from sklearn import ensemble
-
-        return getattr(ensemble, spec["class"])(**spec.get("init", {}), random_state=seed)
-
-    @staticmethod
-    def versions() -> dict[str, str]:
-        return {"scikit-learn": metadata.version("scikit-learn")}
-
-
-class Torch(ScikitLearn):
-    """``{class: SoftmaxRegression, init: {...}}`` of yardsticks.py."""
-
-    @staticmethod
-    def build(spec: Mapping[str, Any], seed: int) -> Any:
-        from . import yardsticks
-
-        return getattr(yardsticks, spec["class"])(**spec.get("init", {}), random_state=seed)
-
-    @staticmethod
-    def versions() -> dict[str, str]:
-        return {"torch": metadata.version("torch")}
-
-
-class Plain(PythonLdl):
-    """``{class: MSLP, init: {...}}`` of plain.py, where no library has the method.
+class OfModule(PythonLdl):
+    """``{class: RandomForestRegressor, init: {...}}`` of a module.
 
     Features are scaled as on our side: ``scaling: minmax01``.
     """
 
-    @staticmethod
-    def build(spec: Mapping[str, Any], seed: int) -> Any:
-        from . import plain
+    def __init__(self, module: str, package: str = "") -> None:
+        self.module, self.package = module, package
 
-        model = getattr(plain, spec["class"])(**spec.get("init", {}), random_state=seed)
+    def build(self, spec: Mapping[str, Any], seed: int) -> Any:
+        kind = getattr(import_module(self.module), spec["class"])
+        model = kind(**spec.get("init", {}), random_state=seed)
         return Scaled(model, spec["scaling"]) if "scaling" in spec else model
 
-    @staticmethod
-    def versions() -> dict[str, str]:
-        return {}
+    def versions(self) -> dict[str, str]:
+        return {self.package: metadata.version(self.package)} if self.package else {}
 
 
-ADAPTERS: dict[str, type[Ldlrepro]] = {
-    "ldlrepro": Ldlrepro,
-    "python-ldl": PythonLdl,
-    "scikit-learn": ScikitLearn,
-    "torch": Torch,
-    "plain": Plain,
+ADAPTERS: dict[str, Ldlrepro] = {
+    "ldlrepro": Ldlrepro(),
+    "python-ldl": PythonLdl(),
+    "scikit-learn": OfModule("sklearn.ensemble", "scikit-learn"),
+    "torch": OfModule("bench.yardsticks", "torch"),
+    "plain": OfModule("bench.plain"),
 }
 OF_THE_PROJECT = ("ldlrepro", "plain")
 """Libraries that run in the project's own environment."""

@@ -33,7 +33,7 @@ from .process import ROOT
 RESULTS = ROOT / "results" / "defaults"
 TABLE = ROOT / "docs" / "defaults.csv"
 FOLDS, MOST_ROWS, SEED = 5, 2000, 2026
-MEAN, BASES = "TrainMean", ("LDLEstimator", "RegressorMethod")
+MEAN, NO_ESTIMATORS = "TrainMean", ("LDLEstimator", "RegressorMethod", "compare")
 YEAST = ("alpha", "cdc", "cold", "diau", "dtt", "elu", "heat", "spo", "spo5", "spoem")
 OF_PROJECT = (
     *("sjaffe", "sbu_3dfe", "movie", "natural_scene", "scut_fbp", "m2b", "m2b_lngoo", "jura", "wq"),
@@ -138,7 +138,8 @@ def main() -> None:
     parser.add_argument("--summary", action="store_true", help="measure nothing")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    names = [n for n in ldl.__all__ if n not in BASES and not getattr(ldl, n).accepts_images]
+    estimators = [n for n in ldl.__all__ if n not in NO_ESTIMATORS]
+    names = [n for n in estimators if not getattr(ldl, n).accepts_images]
     wanted = [n for n in names if any(part in n for part in args.only.split(","))]
     codes = {estimator: digests.class_digest(f"ldl.{estimator}") for estimator in wanted}
     for name in () if args.summary else args.sets.split(","):
@@ -158,12 +159,8 @@ def main() -> None:
 
 def summarise(names: list[str]) -> None:
     """Print how often each estimator is worse than the training mean; write the table."""
-    results = {
-        (e, s): json.loads(stored(e, s).read_text())
-        for e in names
-        for s in SETS
-        if stored(e, s).is_file()
-    }
+    places = {(e, s): stored(e, s) for e in names for s in SETS}
+    results = {key: json.loads(path.read_text()) for key, path in places.items() if path.is_file()}
     lines = ["estimator,data set,kl,kl of the training mean,chebyshev,cpu_s,folds"]
     for estimator in names:
         sets = [s for s in SETS if (estimator, s) in results and (MEAN, s) in results]

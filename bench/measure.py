@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .entries import Comparison
-from .process import SideFailed
+from .process import SideFailed, Worker
 
 FEWEST, MOST = 3, 15
 SETTLED = 0.1
@@ -24,14 +24,7 @@ START_S = 300.0
 """Longest that imports, compilation and the warm-up may take."""
 
 Score = Callable[[Any], float]
-
-
-class Asked(Protocol):
-    def ask(self, do: str, limit_s: float, **question: Any) -> dict[str, Any]: ...
-    def close(self) -> None: ...
-
-
-Opener = Callable[[str], Asked]
+Opener = Callable[[str], Worker]
 
 
 @dataclass

@@ -8,6 +8,7 @@ those of our classes, so that equal seeds mean equal models.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -31,21 +32,15 @@ def with_ones(X: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------------- boosting
 
 
+@dataclass(eq=False)
 class AOSOLDLogitBoost:
     """One tree for all labels a round; each node moves its best pair of labels."""
 
-    def __init__(
-        self,
-        max_iter: int = 500,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int = 20,
-        min_samples_leaf: int = 5,
-        random_state: int | None = None,
-    ) -> None:
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
+    max_iter: int = 500
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 20
+    min_samples_leaf: int = 5
+    random_state: int | None = None
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         self.trees_: list[list[tuple[Any, np.ndarray]]] = []
@@ -156,21 +151,17 @@ class NearestMean:
     n_neighbors = 5
 
 
+@dataclass(eq=False)
 class MSLP(NearestMean):
     """Directions that keep together what is near in features and in labels, for one candidate."""
 
-    def __init__(
-        self,
-        k_plus: int = 10,
-        alpha: int = 5,
-        beta: float = 0.5,
-        lam: float = 0.01,
-        u: float = 0.3,
-        n_neighbors: int = 5,
-        random_state: int | None = None,
-    ) -> None:
-        self.k_plus, self.alpha, self.beta, self.lam = k_plus, alpha, beta, lam
-        self.u, self.n_neighbors = u, n_neighbors
+    k_plus: int = 10
+    alpha: int = 5
+    beta: float = 0.5
+    lam: float = 0.01
+    u: float = 0.3
+    n_neighbors: int = 5
+    random_state: int | None = None
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         n, q = X.shape
@@ -197,13 +188,13 @@ class MSLP(NearestMean):
         return X @ self.directions_
 
 
+@dataclass(eq=False)
 class PCAKNN(NearestMean):
     """Leading principal axes."""
 
-    def __init__(
-        self, u: float = 0.3, n_neighbors: int = 5, random_state: int | None = None
-    ) -> None:
-        self.u, self.n_neighbors = u, n_neighbors
+    u: float = 0.3
+    n_neighbors: int = 5
+    random_state: int | None = None
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         self.mean_ = X.mean(axis=0)
@@ -215,19 +206,15 @@ class PCAKNN(NearestMean):
         return (X - self.mean_) @ self.directions_
 
 
+@dataclass(eq=False)
 class LPPKNN(NearestMean):
     """Locality preserving projections of principal axes, for one candidate."""
 
-    def __init__(
-        self,
-        u: float = 0.3,
-        n_neighbors: int = 5,
-        pca_keep: float = 0.98,
-        graph_neighbors: int = 5,
-        random_state: int | None = None,
-    ) -> None:
-        self.u, self.n_neighbors = u, n_neighbors
-        self.pca_keep, self.graph_neighbors = pca_keep, graph_neighbors
+    u: float = 0.3
+    n_neighbors: int = 5
+    pca_keep: float = 0.98
+    graph_neighbors: int = 5
+    random_state: int | None = None
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         self.mean_ = X.mean(axis=0)
@@ -264,13 +251,13 @@ class NPEKNN(LPPKNN):
         return Z.T @ rest.T @ rest @ Z, Z.T @ Z
 
 
+@dataclass(eq=False)
 class CCAKNN(NearestMean):
     """Directions most correlated with the labels, for one ridge."""
 
-    def __init__(
-        self, ridge: float = 1e-3, n_neighbors: int = 5, random_state: int | None = None
-    ) -> None:
-        self.ridge, self.n_neighbors = ridge, n_neighbors
+    ridge: float = 1e-3
+    n_neighbors: int = 5
+    random_state: int | None = None
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         self.mean_ = X.mean(axis=0)
@@ -310,19 +297,15 @@ def weights_that_sum_to_one(apart: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------------- linear models
 
 
+@dataclass(eq=False)
 class LDLCL:
     """Softmax model whose labels are mixed by a sparse reconstruction of one another."""
 
-    def __init__(
-        self,
-        collaboration: float = 0.5,
-        sparsity: float = 0.1,
-        alpha: float = 1e-3,
-        max_iter: int = 300,
-        random_state: int | None = None,
-    ) -> None:
-        self.collaboration, self.sparsity, self.alpha = collaboration, sparsity, alpha
-        self.max_iter = max_iter
+    collaboration: float = 0.5
+    sparsity: float = 0.1
+    alpha: float = 1e-3
+    max_iter: int = 300
+    random_state: int | None = None
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         c = D.shape[1]
@@ -365,17 +348,14 @@ def _lasso(A: np.ndarray, b: np.ndarray, share: float) -> np.ndarray:
     return s
 
 
+@dataclass(eq=False)
 class LDLLDM:
     """Softmax model drawn to the manifold of the labels, here that of all rows alone."""
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        global_weight: float = 1.0,
-        max_iter: int = 300,
-        random_state: int | None = None,
-    ) -> None:
-        self.alpha, self.global_weight, self.max_iter = alpha, global_weight, max_iter
+    alpha: float = 1e-3
+    global_weight: float = 1.0
+    max_iter: int = 300
+    random_state: int | None = None
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         c = D.shape[1]
@@ -414,34 +394,26 @@ def _minimised(objective: Any, start: np.ndarray, max_iter: int) -> np.ndarray:
 # ---------------------------------------------------------------------- soft forests
 
 
+@dataclass(eq=False)
 class SoftForest:
     """Soft trees above a linear map, trained by torch's derivatives; leaves by the papers' bounds.
 
     ``leaves`` is 'distributions' (LDLF, DLDLF) or 'gaussians' (DRF).
     """
 
-    def __init__(
-        self,
-        leaves: str = "distributions",
-        n_estimators: int = 5,
-        depth: int = 6,
-        units: int = 128,
-        max_iter: int = 6000,
-        batch_size: int = 16,
-        leaf_batches: int = 50,
-        leaf_repeats: int = 20,
-        learning_rate: float = 0.05,
-        drop_every: int = 2000,
-        temperature: float = 0.0,
-        tau: float = 0.5,
-        random_state: int | None = None,
-    ) -> None:
-        self.leaves, self.n_estimators, self.depth, self.units = leaves, n_estimators, depth, units
-        self.max_iter, self.batch_size = max_iter, batch_size
-        self.leaf_batches, self.leaf_repeats = leaf_batches, leaf_repeats
-        self.learning_rate, self.drop_every = learning_rate, drop_every
-        self.temperature, self.tau = temperature, tau
-        self.random_state = random_state
+    leaves: str = "distributions"
+    n_estimators: int = 5
+    depth: int = 6
+    units: int = 128
+    max_iter: int = 6000
+    batch_size: int = 16
+    leaf_batches: int = 50
+    leaf_repeats: int = 20
+    learning_rate: float = 0.05
+    drop_every: int = 2000
+    temperature: float = 0.0
+    tau: float = 0.5
+    random_state: int | None = None
 
     def fit(self, X: np.ndarray, D: np.ndarray) -> None:
         import torch

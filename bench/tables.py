@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.core.files import csv_text
+
 from .entries import Comparison
 from .measure import FEWEST, ratios
 
@@ -144,13 +146,9 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def to_csv(rows: Iterable[Row]) -> str:
-    out = io.StringIO()
     names = [f.name for f in fields(Row)]
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow([_cell(getattr(row, name)) for name in names])
-    return out.getvalue()
+    lines = ([_cell(getattr(row, name)) for name in names] for row in rows)
+    return csv_text([names, *lines])
 
 
 def _cell(value: Any) -> Any:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ldl.boosting.logitboost import AOSOLDLogitBoost as AOSOLDLogitBoost
     from ldl.boosting.logitboost import LDLogitBoost as LDLogitBoost
     from ldl.cascade.ldldf import LDLDF as LDLDF
+    from ldl.comparison.compare import compare as compare
     from ldl.compositional.conformal import ConformalBall as ConformalBall
     from ldl.compositional.dirichlet import DirichletRegression as DirichletRegression
     from ldl.compositional.log_ratio import LogRatioRegression as LogRatioRegression
@@ -82,6 +83,7 @@ _FAMILIES = {
     "ldl.baselines.single_label": ("SingleLabelClassifier",),
     "ldl.boosting.logitboost": ("AOSOLDLogitBoost", "LDLogitBoost"),
     "ldl.cascade.ldldf": ("LDLDF",),
+    "ldl.comparison.compare": ("compare",),
     "ldl.compositional.conformal": ("ConformalBall",),
     "ldl.compositional.dirichlet": ("DirichletRegression",),
     "ldl.compositional.log_ratio": ("LogRatioRegression",),

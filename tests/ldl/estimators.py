@@ -10,9 +10,9 @@ import ldl
 from ldl._self_tuned import SelfTuned
 from ldl.base import LDLEstimator
 
-BASES = ("LDLEstimator", "RegressorMethod")
-"""Public classes to derive from; they fit nothing by themselves."""
-NAMES = [name for name in ldl.__all__ if name not in BASES]
+NO_ESTIMATORS = ("LDLEstimator", "RegressorMethod", "compare")
+"""Public classes to derive from, which fit nothing by themselves, and functions."""
+NAMES = [name for name in ldl.__all__ if name not in NO_ESTIMATORS]
 IMAGES = [name for name in NAMES if getattr(ldl, name).accepts_images]
 TABLES = [name for name in NAMES if name not in IMAGES]
 

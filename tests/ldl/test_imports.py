@@ -21,6 +21,8 @@ HEAVY = {"sklearn", "numba", "torch", "pandas", "xgboost", "mlflow", "snakemake"
 # Of the standard library: whoever reads files, and who may.
 FILES = {"pathlib", "io", "shutil", "tempfile"}
 MAY_READ_FILES = {
+    "comparison/compare.py": "the folder that is asked for",
+    "comparison/store.py": "finished folds of a comparison",
     "_machine_code.py": "what was compiled before",
     "_memory.py": "the limits that the system sets to a process",
     "datasets/__init__.py": "public data sets, kept in a folder",
@@ -40,6 +42,7 @@ NEVER = {
 }
 ONLY_WHERE_ASKED_FOR = {
     "base.py": {"pandas"},
+    "comparison/result.py": {"pandas"},
     "datasets/__init__.py": {"pandas"},
     "plot.py": {"matplotlib"},
 }

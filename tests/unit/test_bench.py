@@ -19,6 +19,7 @@ from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
 from ldlrepro.catalogue import Project, digests
 
+OURS = adapters.ADAPTERS["ldlrepro"]
 # Speaks the protocol: prints where it should not, and answers what it was asked.
 FAKE = """
 import json, os, sys
@@ -346,9 +347,9 @@ def test_code_of_a_class_counts_as_that_of_a_method():
 
 
 def test_our_side_may_be_a_class_with_its_own_defaults():
-    built = adapters.Ldlrepro.build({"class": "CPNN"}, 5)
+    built = OURS.build({"class": "CPNN"}, 5)
     assert repr(built) == repr(ldl.CPNN(random_state=5))
-    changed = adapters.Ldlrepro.build({"class": "CPNN", "parameters": {"max_iter": 7}}, 5)
+    changed = OURS.build({"class": "CPNN", "parameters": {"max_iter": 7}}, 5)
     assert repr(changed) == repr(ldl.CPNN(max_iter=7, random_state=5))
 
 
@@ -356,13 +357,13 @@ def test_our_side_scales_features_by_its_training_rows_where_an_entry_says_so():
     generator = np.random.default_rng(0)
     X, D = generator.normal(5.0, 3.0, size=(40, 3)), generator.dirichlet([1, 2, 3], size=40)
     plain = {"method": "sa_bfgs", "parameters": {"max_iter": 5}}
-    scaled = adapters.Ldlrepro.build({**plain, "scaling": "standard"}, 0)
-    adapters.Ldlrepro.fit(scaled, X[:30], D[:30], {})
+    scaled = OURS.build({**plain, "scaling": "standard"}, 0)
+    OURS.fit(scaled, X[:30], D[:30], {})
     mean, spread = X[:30].mean(axis=0), X[:30].std(axis=0)
-    by_hand = adapters.Ldlrepro.build(plain, 0)
+    by_hand = OURS.build(plain, 0)
     by_hand.fit((X[:30] - mean) / spread, D[:30])
     expected = by_hand.predict((X[30:] - mean) / spread)
-    np.testing.assert_allclose(adapters.Ldlrepro.predict(scaled, X[30:]), expected, rtol=1e-9)
+    np.testing.assert_allclose(OURS.predict(scaled, X[30:]), expected, rtol=1e-9)
 
 
 def test_a_peer_that_predicts_labels_is_asked_for_distributions():
@@ -378,4 +379,4 @@ def test_a_peer_that_predicts_labels_is_asked_for_distributions():
             return ["distribution"] * len(X)
 
     for model in (Network(), Classifier()):
-        assert adapters.PythonLdl.predict(model, [1, 2]) == ["distribution"] * 2
+        assert adapters.ADAPTERS["python-ldl"].predict(model, [1, 2]) == ["distribution"] * 2

@@ -259,6 +259,36 @@ def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
     assert (row.verdict, row.reason, row.protocol) == ("not run", "too old", "")
 
 
+LABELS = """
+title: Labels of toy
+reader: npz
+labels_of: toy
+files: [{name: label.npy, bytes: 1, sha256: "00000000"}]
+licence: free
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "note"),
+    [
+        ("kl,0.52,,lower,,", "the training mean has 0.5000, and the printed number is worse"),
+        ("kl,0.504,,lower,,", "the training mean has 0.5000"),
+        ("cosine,0.52,,higher,,", "the training mean has 0.6000, and the printed number is worse"),
+        ("cosine,0.62,,higher,,", "the training mean has 0.6000"),
+        ("clark,0.62,,lower,,", ""),
+    ],
+)
+def test_where_only_labels_can_be_had_the_training_mean_stands_beside_the_print(
+    printed, tiny, line, note
+):
+    tiny.write("config/datasets/toy_labels.yaml", LABELS)
+    unit = scored({"kl": [0.4, 0.5, 0.6, 0.5], "cosine": [0.6] * 4}, method="train_mean")
+    unit = replace(unit, dataset="toy_labels")
+    (row,) = printed(line, reference=by_key(unit))
+    assert row.verdict == "not run"
+    assert row.note == (note and f"floor by labels: {note}")
+
+
 # ---------------------------------------------------------------------- sources
 
 

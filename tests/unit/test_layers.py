@@ -24,11 +24,12 @@ LAYERS = {
         wrappers
         compositional
         soft_forests deep
+        comparison
         plot precompile
     """,
     "ldlrepro": """
         core catalogue peers data lint folds plan train experiments
-        judge report track audit doctor workflow cli entry
+        judge arena report track audit doctor workflow cli entry
     """,
 }
 """Folders and modules at the top of each package, from the ground up."""

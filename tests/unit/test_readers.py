@@ -71,6 +71,22 @@ def test_a_mat_file_becomes_float64_tables(tmp_path: Path) -> None:
     assert dataset.X.flags.c_contiguous
 
 
+def test_an_array_of_labels_alone_is_read(tmp_path: Path) -> None:
+    D = good_arrays()["labels"]
+    np.save(tmp_path / "label.npy", D)
+    described = data_set(
+        {
+            "reader": "npz",
+            "labels_of": "sjaffe",
+            "files": [{"name": "label.npy"}],
+            "shape": [N, 1, C],
+        }
+    )
+    dataset = read(described, tmp_path)
+    np.testing.assert_array_equal(dataset.D, D)
+    np.testing.assert_array_equal(dataset.X, np.arange(N)[:, None])
+
+
 @pytest.mark.parametrize("stored_sparse", [False, True])
 def test_sparse_data_sets_stay_sparse(tmp_path: Path, stored_sparse: bool) -> None:
     arrays: dict[str, Any] = good_arrays()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ldl.comparison.result import corrected_t
 from ldlrepro.judge.significance import (
     ALPHA,
-    corrected_t,
     fewest_datasets,
     holm,
     ranking,
@@ -106,7 +106,7 @@ def test_the_corrected_t_test_adds_the_share_of_test_rows_to_the_variance():
     """Differences 1, 2, 3: t = 2 / sqrt(1/3 + 20/80), and with two degrees of freedom the
     two-sided p is 1 - t / sqrt(2 + t^2)."""
     t = 2 / math.sqrt(1 / 3 + 20 / 80)
-    p = corrected_t([1.0, 2.0, 3.0], n_train=80, n_test=20)
+    p = corrected_t([1.0, 2.0, 3.0], train=80, test=20)
     assert p == pytest.approx(1 - t / math.sqrt(2 + t * t))
     assert p > stats.ttest_1samp([1.0, 2.0, 3.0], 0).pvalue
     assert corrected_t([-1.0, -2.0, -3.0], 80, 20) == pytest.approx(p)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import base64
+import hashlib
+import io
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -13,11 +17,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from PIL import Image
+from scipy.io import savemat
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVS = ROOT / "envs"
@@ -155,6 +162,69 @@ def test_what_the_stores_need_is_pinned_beside_the_lock_and_not_in_it():
 
 def test_no_data_in_the_repository():
     assert [shown(p) for p in tracked_files() if p.suffix.lower() in DATA_SUFFIXES] == []
+
+
+# What no text begins with: pictures, archives, arrays, tables. A tar says so at its 257th byte.
+BINARY = re.compile(
+    rb"\xff\xd8\xff|\x89PNG|\x89HDF|GIF8|RIFF....WEBP|BM....\0\0\0\0|II\*\0|MM\0\*|....ftyp|"
+    rb"\0\0\0\x0cjP|\xff\x0a|\x93NUMPY|MATLAB 5|PAR1|SQLite format|\x80[\x02-\x05]|"
+    rb"PK\x03\x04|\x1f\x8b|BZh\d|\xfd7zXZ|7z\xbc|Rar!|\x28\xb5\x2f\xfd|.{257}ustar",
+    re.DOTALL,
+)
+IN_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){16,}")
+# Screenshots of MLflow, the only pictures that are not drawn.
+SCREENSHOTS = {
+    "compare": "96ca150b08ff1186aa97c940581878ba0bfb7bfaf26fd6369b656f85ff745eb2",
+    "table": "bec40bd6b9d0c302b68250d7e34675ea30bea6d1af948eee8f35c7baa856cbbb",
+}
+
+
+def album(content: bytes) -> list[str]:
+    """What in a file may be a photograph, or rows made of them: begins of binary files, as they
+    are or in base64. A PNG that matplotlib drew is none, nor is a drawing without a picture."""
+    found = [content[:8].hex()] if BINARY.match(content) or b"\0" in content else []
+    for run in IN_BASE64.findall(content):
+        inside = base64.b64decode(run)
+        if BINARY.match(inside) and b"Software\0Matplotlib" not in inside[:200]:
+            found.append(run[:16].decode())
+    return found
+
+
+def test_nothing_of_an_album_is_in_the_repository():
+    files = {shown(path): path.read_bytes() for path in tracked_files()}
+    for name, digest in SCREENSHOTS.items():
+        shot = files.pop(f"docs/pictures/mlflow-{name}.jpg")
+        assert hashlib.sha256(shot).hexdigest() == digest, "look at it, then write its digest here"
+    assert {name: found for name, text in files.items() if (found := album(text))} == {}
+
+
+def planted(kind: str) -> bytes:
+    """A photograph's pixels as somebody might bring them in by mistake."""
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    file = io.BytesIO()
+    if kind == "npz":
+        np.savez_compressed(file, pixels)
+    elif kind == "npy":
+        np.save(file, pixels)
+    elif kind == "mat":
+        savemat(file, {"pixels": pixels})
+    elif kind == "tar.gz":
+        with tarfile.open(fileobj=file, mode="w:gz") as archive:
+            archive.addfile(tarfile.TarInfo("a"))
+    else:
+        Image.fromarray(pixels).save(file, kind)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "kind", ["jpeg", "png", "gif", "bmp", "tiff", "webp", "npy", "npz", "mat", "tar.gz"]
+)
+def test_a_photograph_is_found_by_its_content(kind):
+    content = planted(kind)
+    assert album(content)
+    assert album(b'{"image": "' + base64.b64encode(content) + b'"}')
+    assert album(b"data:image/x;base64," + base64.encodebytes(content).replace(b"\n", b"\\n"))
+    assert album(b"age,sex\n1,0\n") == []
 
 
 def test_no_paths_of_somebodys_machine():

@@ -22,11 +22,16 @@ SELECTORS = {
 class Selection(Entry):
     """Printed numbers that an entry speaks of; a key left out says all."""
 
-    tables: List[str] = Field(default=(), description="table numbers; default all")
-    datasets: List[str] = Field(default=(), description="printed data sets; default all")
-    settings: List[str] = Field(default=(), description="printed settings; default all")
-    methods: List[str] = Field(default=(), description="printed method names; default all")
-    metrics: List[str] = Field(default=(), description="measures; default all")
+    tables: List[str] = ()
+    """table numbers; default all"""
+    datasets: List[str] = ()
+    """printed data sets; default all"""
+    settings: List[str] = ()
+    """printed settings; default all"""
+    methods: List[str] = ()
+    """printed method names; default all"""
+    metrics: List[str] = ()
+    """measures; default all"""
 
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
@@ -52,21 +57,18 @@ class Miss(Selection):
 
     ASKED_BY = {"kind": {"conjecture": ("refuted_by",)}}  # noqa: RUF012
 
-    kind: Literal["run", "argument", "conjecture", "unknown"] = Field(
-        description=(
-            "what the reason is - a run that meets the cells and that `evidence` names, an "
-            "argument from the numbers, a conjecture, or unknown"
-        ),
-    )
-    reason: str = Field(description="why, in one line", min_length=1, pattern=r"^[^\n]*$")
-    refuted_by: str = Field(default="", description="what would refute it; a conjecture has to say")
-    evidence: str = Field(
-        description=(
-            "where to see it - a command, a unit (`protocol/dataset/method`), an experiment "
-            "(`experiment paper/name`) or a heading of a note or a page, with its path"
-        ),
-        min_length=1,
-    )
+    kind: Literal["run", "argument", "conjecture", "unknown"]
+    """what the reason is - a run that meets the cells and that `evidence` names, an argument from
+    the numbers, a conjecture, or unknown
+    """
+    reason: str = Field(min_length=1, pattern=r"^[^\n]*$")
+    """why, in one line"""
+    refuted_by: str = ""
+    """what would refute it; a conjecture has to say"""
+    evidence: str = Field(min_length=1)
+    """where to see it - a command, a unit (`protocol/dataset/method`), an experiment (`experiment
+    paper/name`) or a heading of a note or a page, with its path
+    """
 
     @property
     def told(self) -> str:
@@ -78,11 +80,8 @@ class Miss(Selection):
 class Misses(Entry):
     """Why printed numbers are missed, papers/<id>/misses.yaml."""
 
-    misses: List[Miss] = Field(
-        description=(
-            "reasons; the first that selects a cell whose verdict is `better` or `worse` counts"
-        ),
-    )
+    misses: List[Miss]
+    """reasons; the first that selects a cell whose verdict is `better` or `worse` counts"""
 
 
 Pair = Annotated[List[Any], Field(min_length=2, max_length=2)]
@@ -97,28 +96,26 @@ class Check(Entry):
         ("dataset", "metric", "to"),
     )
 
-    experiment: str = Field(default="", description="experiment id")
-    fact: str = Field(default="", description="a number that the experiment names")
-    figure: str = Field(default="", description="a figure whose points are units")
-    dataset: str = Field(default="", description="data set id of units")
-    metric: str = Field(default="", description="measure of units")
-    start: Pair = Field(
-        alias="from",
-        default=(),
-        description="the first point, [line, x], or the first unit, [protocol, method]",
-    )
-    to: Pair = Field(
-        default=(),
-        description=(
-            "the second point, or [line, [x, ...]] for several, each a check; or the second unit, "
-            "whose mean is judged where there is no first"
-        ),
-    )
-    at_least: float | None = Field(
-        default=None,
-        description="lower limit, of two points or units the change in percent",
-    )
-    at_most: float | None = Field(default=None, description="upper limit")
+    experiment: str = ""
+    """experiment id"""
+    fact: str = ""
+    """a number that the experiment names"""
+    figure: str = ""
+    """a figure whose points are units"""
+    dataset: str = ""
+    """data set id of units"""
+    metric: str = ""
+    """measure of units"""
+    start: Pair = Field(alias="from", default=())
+    """the first point, [line, x], or the first unit, [protocol, method]"""
+    to: Pair = ()
+    """the second point, or [line, [x, ...]] for several, each a check; or the second unit, whose
+    mean is judged where there is no first
+    """
+    at_least: float | None = None
+    """lower limit, of two points or units the change in percent"""
+    at_most: float | None = None
+    """upper limit"""
 
     def each(self) -> Iterator[Check]:
         """Yield a check for each second point."""
@@ -164,75 +161,49 @@ class ClaimTest(Entry):
         "pairs",
         "comparable",
         "wins_ties_losses",
-    ] = Field(description="the kind of test; docs/numbers.md says what each asks")
-    by: Literal["method", "setting"] = Field(
-        default="method",
-        description="what the test names and compares - printed methods or printed settings",
-    )
-    methods: List[str] = Field(
-        default=(),
-        description=(
-            "printed methods, the best first: all in their order (order), or one and then its "
-            "rivals in any order (best, advantages, ranks, comparable, wins_ties_losses)"
-        ),
-    )
-    pairs: List[Annotated[List[str], Field(min_length=2, max_length=2)]] = Field(
-        default=(),
-        description="[better, worse] (pairs)",
-    )
-    confirmed: Literal["all", "rivals"] | None = Field(
-        alias="significant",
-        default=None,
-        description=(
-            "count only differences that a test of significance confirms - over data sets "
-            "(ranks), over the folds of each data set (pairs, comparable, wins_ties_losses); "
-            "corrected for all comparisons, or for those of the first method with its rivals "
-            "alone (ranks)"
-        ),
-    )
-    protocol: str = Field(
-        default="",
-        description=(
-            "our side takes the runs of all methods under this protocol, not those that the rows "
-            "are compared with (ranks)"
-        ),
-    )
-    statistic: Literal["mean", "std"] = Field(
-        default="mean",
-        description="compare means or standard deviations",
-    )
-    metrics: List[str] = Field(
-        default=(),
-        description="measures; default all that score distributions",
-    )
-    tables: List[str] = Field(default=(), description="tables; default all")
-    datasets: List[str] = Field(default=(), description="data sets; default all")
-    values: List[str] = Field(
-        default=(),
-        description=(
-            "data sets or measures whose advantage stands out among the others "
-            "(larger_advantage, smaller_advantage)"
-        ),
-    )
-    limit: float | None = Field(default=None, description="the largest size (at_most)")
-    within: float = Field(
-        default=1.0,
-        description=(
-            "the percentage by which a comparable number may be worse, where no test of "
-            "significance decides (comparable)"
-        ),
-        ge=0,
-    )
-    counts: List[int] = Field(
-        default=(),
-        description=(
-            "wins, ties and losses that the text states, where its table does not show them "
-            "(wins_ties_losses)"
-        ),
-        min_length=3,
-        max_length=3,
-    )
-    checks: List[Check] = Field(default=(), description="numbers compared with limits (checks)")
+    ]
+    """the kind of test; docs/numbers.md says what each asks"""
+    by: Literal["method", "setting"] = "method"
+    """what the test names and compares - printed methods or printed settings"""
+    methods: List[str] = ()
+    """printed methods, the best first: all in their order (order), or one and then its rivals in
+    any order (best, advantages, ranks, comparable, wins_ties_losses)
+    """
+    pairs: List[Annotated[List[str], Field(min_length=2, max_length=2)]] = ()
+    """[better, worse] (pairs)"""
+    confirmed: Literal["all", "rivals"] | None = Field(alias="significant", default=None)
+    """count only differences that a test of significance confirms - over data sets (ranks), over
+    the folds of each data set (pairs, comparable, wins_ties_losses); corrected for all comparisons,
+    or for those of the first method with its rivals alone (ranks)
+    """
+    protocol: str = ""
+    """our side takes the runs of all methods under this protocol, not those that the rows are
+    compared with (ranks)
+    """
+    statistic: Literal["mean", "std"] = "mean"
+    """compare means or standard deviations"""
+    metrics: List[str] = ()
+    """measures; default all that score distributions"""
+    tables: List[str] = ()
+    """tables; default all"""
+    datasets: List[str] = ()
+    """data sets; default all"""
+    values: List[str] = ()
+    """data sets or measures whose advantage stands out among the others (larger_advantage,
+    smaller_advantage)
+    """
+    limit: float | None = None
+    """the largest size (at_most)"""
+    within: float = Field(default=1.0, ge=0)
+    """the percentage by which a comparable number may be worse, where no test of significance
+    decides (comparable)
+    """
+    counts: List[int] = Field(default=(), min_length=3, max_length=3)
+    """wins, ties and losses that the text states, where its table does not show them
+    (wins_ties_losses)
+    """
+    checks: List[Check] = ()
+    """numbers compared with limits (checks)"""
 
     @property
     def method(self) -> str:
@@ -270,25 +241,22 @@ class Claim(Entry):
 
     ONE_OF = (("test",), ("untested",))
 
-    id: str = Field(description="name of the claim")
-    text: str = Field(description="what the paper says, in our words")
-    where: str = Field(
-        default="",
-        description="where the paper says so: section, page, table, figure",
-        min_length=1,
-    )
-    stand_in: str = Field(
-        default="",
-        description=(
-            "on what it is tested in place of the paper's own data; such claims are counted apart"
-        ),
-        min_length=1,
-    )
-    untested: str = Field(default="", description="why it cannot be tested here")
-    test: ClaimTest | None = Field(default=None, description="how it is tested")
+    id: str
+    """name of the claim"""
+    text: str
+    """what the paper says, in our words"""
+    where: str = Field(default="", min_length=1)
+    """where the paper says so: section, page, table, figure"""
+    stand_in: str = Field(default="", min_length=1)
+    """on what it is tested in place of the paper's own data; such claims are counted apart"""
+    untested: str = ""
+    """why it cannot be tested here"""
+    test: ClaimTest | None = None
+    """how it is tested"""
 
 
 class Claims(Entry):
     """What can be tested of what a paper says, papers/<id>/claims.yaml."""
 
-    claims: List[Claim] = Field(description="sentences of the paper that can be tested")
+    claims: List[Claim]
+    """sentences of the paper that can be tested"""

@@ -19,46 +19,35 @@ class RawFile(Entry):
 
     SOME_OF: ClassVar[tuple[str, ...]] = ("sha256", "git_blob")
 
-    name: str = Field(
-        description="file name in `data/raw/<id>/` and in local folders, without a folder",
-        pattern=r"^[A-Za-z0-9_][^/\\]*$",
-    )
-    sha256: str = Field(
-        default="",
-        description=(
-            "SHA-256 of the content, or its first digits where only they are known; empty where "
-            "nobody published one, so that any file of this name is taken"
-        ),
-        pattern=r"^([0-9a-f]{8,64})?$",
-    )
-    git_blob: str = Field(
-        default="",
-        description="git blob id, where no SHA-256 is known",
-        pattern=r"^[0-9a-f]{40}$",
-    )
-    bytes: int | None = Field(default=None, description="exact size", ge=1)
-    urls: List[Annotated[str, Field(pattern=r"^https://")]] = Field(
-        default=(), description="where the file can be downloaded, best first"
-    )
+    name: str = Field(pattern=r"^[A-Za-z0-9_][^/\\]*$")
+    """file name in `data/raw/<id>/` and in local folders, without a folder"""
+    sha256: str = Field(default="", pattern=r"^([0-9a-f]{8,64})?$")
+    """SHA-256 of the content, or its first digits where only they are known; empty where nobody
+    published one, so that any file of this name is taken
+    """
+    git_blob: str = Field(default="", pattern=r"^[0-9a-f]{40}$")
+    """git blob id, where no SHA-256 is known"""
+    bytes: int | None = Field(default=None, ge=1)
+    """exact size"""
+    urls: List[Annotated[str, Field(pattern=r"^https://")]] = ()
+    """where the file can be downloaded, best first"""
 
 
 class Source(Value):
     """Whatever can be fetched."""
 
-    title: str = Field(description="name as people write it")
-    description: str = Field(
-        default="",
-        description=(
-            "what a row is and where features and labels come from; of weights what the network "
-            "was trained on"
-        ),
-    )
-    licence: str = Field(description="terms of use as far as known")
-    citation: str = Field(default="", description="whom to cite")
-    how_to_get: str = Field(
-        default="",
-        description="for what cannot be downloaded - how to get it and where to put it",
-    )
+    title: str
+    """name as people write it"""
+    description: str = ""
+    """what a row is and where features and labels come from; of weights what the network was
+    trained on
+    """
+    licence: str
+    """terms of use as far as known"""
+    citation: str = ""
+    """whom to cite"""
+    how_to_get: str = ""
+    """for what cannot be downloaded - how to get it and where to put it"""
 
     def decisive(self) -> dict[str, Any]:
         """Return what decides the prepared data: all but the texts."""
@@ -72,10 +61,14 @@ class Source(Value):
 class Keys(Entry):
     """Names of variables inside the file; of a CSV file those of columns."""
 
-    X: str = Field(default="", description="features")
-    D: str = Field(default="", description="label distributions")
-    target: str = Field(default="", description="a number per row, such as the age")
-    groups: str = Field(default="", description="who a row belongs to")
+    X: str = ""
+    """features"""
+    D: str = ""
+    """label distributions"""
+    target: str = ""
+    """a number per row, such as the age"""
+    groups: str = ""
+    """who a row belongs to"""
 
 
 @dataclass(frozen=True)
@@ -90,38 +83,27 @@ class Shape:
 class Setup(Entry):
     """Which of the images are used, by a rule."""
 
-    rule: Literal["any", "white", "balanced"] = Field(
-        description=(
-            "so many of all; of White persons; or Black and White 1:1 with female and male 1:3"
-        ),
-    )
-    count: int = Field(description="how many images", ge=1)
+    rule: Literal["any", "white", "balanced"]
+    """so many of all; of White persons; or Black and White 1:1 with female and male 1:3"""
+    count: int = Field(ge=1)
+    """how many images"""
 
 
 class Features(Entry):
     """How images become features."""
 
-    extractor: Literal["lbp", "lbp_codes", "vgg16", "alexnet"] = Field(
-        description=(
-            "which extractor of src/ldlrepro/data/features; `lbp_codes` has its bins in the order "
-            "of the published files"
-        )
-    )
-    layer: Literal["pool5", "pool5_mean", "fc6", "fc7"] = Field(
-        default="fc7",
-        description=(
-            "networks: the layer whose positive parts are the features; `pool5_mean` is pool5 "
-            "averaged over all places"
-        ),
-    )
-    start: str | Annotated[int, Field(ge=0)] = Field(
-        alias="weights",
-        default="",
-        description=(
-            "networks: id of the weights, `ldlrepro list weights` lists them; or a seed of random "
-            "ones, for trials only"
-        ),
-    )
+    extractor: Literal["lbp", "lbp_codes", "vgg16", "alexnet"]
+    """which extractor of src/ldlrepro/data/features; `lbp_codes` has its bins in the order of the
+    published files
+    """
+    layer: Literal["pool5", "pool5_mean", "fc6", "fc7"] = "fc7"
+    """networks: the layer whose positive parts are the features; `pool5_mean` is pool5 averaged
+    over all places
+    """
+    start: str | Annotated[int, Field(ge=0)] = Field(alias="weights", default="")
+    """networks: id of the weights, `ldlrepro list weights` lists them; or a seed of random ones,
+    for trials only
+    """
 
     @property
     def order(self) -> str:
@@ -150,110 +132,73 @@ class DataSet(Source):
         }
     }
 
-    reader: Literal["mat", "npz", "csv", "drawn_table", "drawn_images", "images", "public"] = Field(
-        description=(
-            "which reader in src/ldlrepro/data/readers.py turns the raw files into X and D. "
-            "`drawn_*` are synthetic data for the demo and the tests; `images` are licensed "
-            "photographs; `public` is a `.mat` file that `ldl.datasets` knows by the id: its "
-            "address, content and citation"
-        ),
-    )
-    files: List[RawFile] = Field(
-        default=(),
-        description=(
-            "raw files, each with at least one way to check it. For a file of your own beside the "
-            "YAML its name is enough, `files: x.csv`"
-        ),
-    )
-    keys: Keys = Field(
-        default_factory=Keys,
-        description="names of variables inside the file; of a CSV file those of columns",
-    )
-    gaps: Literal["refuse", "drop"] = Field(
-        default="refuse",
-        description=(
-            "what becomes of rows of a CSV file with an empty cell, NA, NaN or the like; `drop` "
-            "leaves them out, and says which"
-        ),
-    )
+    reader: Literal["mat", "npz", "csv", "drawn_table", "drawn_images", "images", "public"]
+    """which reader in src/ldlrepro/data/readers.py turns the raw files into X and D. `drawn_*` are
+    synthetic data for the demo and the tests; `images` are licensed photographs; `public` is a
+    `.mat` file that `ldl.datasets` knows by the id: its address, content and citation
+    """
+    files: List[RawFile] = ()
+    """raw files, each with at least one way to check it. For a file of your own beside the YAML its
+    name is enough, `files: x.csv`
+    """
+    keys: Keys = Field(default_factory=Keys)
+    """names of variables inside the file; of a CSV file those of columns"""
+    gaps: Literal["refuse", "drop"] = "refuse"
+    """what becomes of rows of a CSV file with an empty cell, NA, NaN or the like; `drop` leaves
+    them out, and says which
+    """
     counts: Annotated[List[int | None], Field(min_length=3, max_length=3)] = Field(
-        alias="shape",
-        default=(),
-        description=(
-            "expected rows, features and labels; checked after reading. null where public copies "
-            "differ, the whole key left out where nobody has said"
-        ),
+        alias="shape", default=()
     )
-    persons: Annotated[int, Field(ge=2)] | List[Annotated[int, Field(ge=1)]] | None = Field(
-        default=None,
-        description=(
-            "how many persons the rows show, checked after reading; leaving out one person at a "
-            "time then makes a job of its own for each. Where the file does not name them, rows "
-            "stand person by person: as many for each, or as a list says"
-        ),
-    )
-    labels: List[str] = Field(
-        default=(),
-        description=(
-            "names of the labels, in column order, where known; of a CSV file the columns of D"
-        ),
-    )
-    sparse: bool = Field(default=False, description="keep X in compressed rows")
-    renormalise: bool = Field(
-        default=False,
-        description="divide label rows by their sums although they miss one by more than rounding",
-    )
-    noise_variance: Annotated[float, Field(ge=0), AS_WRITTEN] = Field(
-        default=0.0, description="drawn_table: variance of the normal noise on every feature"
-    )
-    images_per_person: int = Field(
-        default=6, description="drawn_images: how many are drawn of each person", ge=1
-    )
-    images_of: str = Field(
-        default="", description="the data set whose raw images these are, where several share them"
-    )
-    layout: Collection | None = Field(
-        default=None,
-        description="the folders and lists in which photographs are delivered, see docs/images.md",
-    )
-    setup: Setup | None = Field(
-        default=None,
-        description=(
-            "which of the images a paper uses; a list of files `<id>.txt` beside the images goes "
-            "before it"
-        ),
-    )
-    crop: Annotated[List[Annotated[int, Field(ge=8)]], Field(min_length=2, max_length=2)] = Field(
-        default=(), description="[width, height] of what is cut from a photograph, in pixels"
-    )
+    """expected rows, features and labels; checked after reading. null where public copies differ,
+    the whole key left out where nobody has said
+    """
+    persons: Annotated[int, Field(ge=2)] | List[Annotated[int, Field(ge=1)]] | None = None
+    """how many persons the rows show, checked after reading; leaving out one person at a time then
+    makes a job of its own for each. Where the file does not name them, rows stand person by person:
+    as many for each, or as a list says
+    """
+    labels: List[str] = ()
+    """names of the labels, in column order, where known; of a CSV file the columns of D"""
+    sparse: bool = False
+    """keep X in compressed rows"""
+    renormalise: bool = False
+    """divide label rows by their sums although they miss one by more than rounding"""
+    noise_variance: Annotated[float, Field(ge=0), AS_WRITTEN] = 0.0
+    """drawn_table: variance of the normal noise on every feature"""
+    images_per_person: int = Field(default=6, ge=1)
+    """drawn_images: how many are drawn of each person"""
+    images_of: str = ""
+    """the data set whose raw images these are, where several share them"""
+    labels_of: str = ""
+    """the data set whose labels alone are in the file, as a NumPy array. The number of a row stands
+    for its features. What the training mean scores is shown beside numbers printed of that data set
+    """
+    layout: Collection | None = None
+    """the folders and lists in which photographs are delivered, see docs/images.md"""
+    setup: Setup | None = None
+    """which of the images a paper uses; a list of files `<id>.txt` beside the images goes before it
+    """
+    crop: Annotated[List[Annotated[int, Field(ge=8)]], Field(min_length=2, max_length=2)] = ()
+    """[width, height] of what is cut from a photograph, in pixels"""
     eyes: Annotated[
         List[Annotated[float, Field(gt=0, lt=1), AS_WRITTEN]], Field(min_length=2, max_length=2)
-    ] = Field(
-        default=(0.3, 0.4),
-        description=(
-            "where the eye on the left comes to lie in the crop, as shares of its width and "
-            "height; the other one lies mirrored"
-        ),
-    )
-    ages: Annotated[List[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)] = Field(
-        default=(), description="the youngest and the oldest age that have labels"
-    )
-    age_width: Annotated[float, Field(ge=0), AS_WRITTEN] = Field(
-        default=2,
-        description=(
-            "standard deviation of the normal density that an age becomes; 0 is the nearest age "
-            "alone"
-        ),
-    )
-    features: Features | None = Field(default=None, description="how images become features")
-    family: str = Field(
-        default="",
-        description=(
-            "a name that data sets with the same features share; together they count as one "
-            "independent data set"
-        ),
-    )
-    defects: List[str] = Field(default=(), description="known defects of the published file")
+    ] = (0.3, 0.4)
+    """where the eye on the left comes to lie in the crop, as shares of its width and height; the
+    other one lies mirrored
+    """
+    ages: Annotated[List[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)] = ()
+    """the youngest and the oldest age that have labels"""
+    age_width: Annotated[float, Field(ge=0), AS_WRITTEN] = 2
+    """standard deviation of the normal density that an age becomes; 0 is the nearest age alone"""
+    features: Features | None = None
+    """how images become features"""
+    family: str = ""
+    """a name that data sets with the same features share; together they count as one independent
+    data set
+    """
+    defects: List[str] = ()
+    """known defects of the published file"""
 
     @property
     def is_drawn(self) -> bool:
@@ -305,36 +250,26 @@ def described(name: str, tree: dict[str, Any], shown: str) -> dict[str, Any]:
 class Weights(Source):
     """Weights of a network, config/weights/<id>.yaml."""
 
-    network: Literal["vgg16", "alexnet"] = Field(description="whose layers these are")
-    files: List[RawFile] = Field(description="the one file", min_length=1, max_length=1)
-    layout: Literal["torchvision", "vgg_face", "keras_onnx"] = Field(
-        description=(
-            "how the file names its layers - a state_dict with torchvision's names or VGG-Face's, "
-            "or an ONNX file that Keras made, maybe inside a wheel, of which the convolutions are "
-            "read"
-        ),
-    )
-    colours: Literal["rgb", "bgr"] = Field(
-        description="order of the colours in the first layer, and of mean and std"
-    )
+    network: Literal["vgg16", "alexnet"]
+    """whose layers these are"""
+    files: List[RawFile] = Field(min_length=1, max_length=1)
+    """the one file"""
+    layout: Literal["torchvision", "vgg_face", "keras_onnx"]
+    """how the file names its layers - a state_dict with torchvision's names or VGG-Face's, or an
+    ONNX file that Keras made, maybe inside a wheel, of which the convolutions are read
+    """
+    colours: Literal["rgb", "bgr"]
+    """order of the colours in the first layer, and of mean and std"""
     mean: List[Annotated[float, Field(ge=0, le=255), AS_WRITTEN]] = Field(
-        description="what is taken off grey levels from 0 to 255, for each colour",
-        min_length=3,
-        max_length=3,
+        min_length=3, max_length=3
     )
-    std: List[Annotated[float, Field(gt=0), AS_WRITTEN]] = Field(
-        description="what they are divided by then; 1 where they are not",
-        min_length=3,
-        max_length=3,
-    )
-    probe: List[Annotated[float, Field(ge=0), AS_WRITTEN]] = Field(
-        default=(),
-        description=(
-            "averages of the first channels of pool5 for scikit-image's astronaut, 224 x 224; "
-            "whatever answers otherwise is refused. `ldlrepro check` prints them"
-        ),
-        max_length=8,
-    )
+    """what is taken off grey levels from 0 to 255, for each colour"""
+    std: List[Annotated[float, Field(gt=0), AS_WRITTEN]] = Field(min_length=3, max_length=3)
+    """what they are divided by then; 1 where they are not"""
+    probe: List[Annotated[float, Field(ge=0), AS_WRITTEN]] = Field(default=(), max_length=8)
+    """averages of the first channels of pool5 for scikit-image's astronaut, 224 x 224; whatever
+    answers otherwise is refused. `ldlrepro check` prints them
+    """
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the numbers of a network that begins with these weights."""

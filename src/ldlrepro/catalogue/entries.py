@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
@@ -30,7 +34,10 @@ AS_WRITTEN = WrapValidator(lambda value, check: (check(value), value)[1])
 
 
 class Entry(BaseModel):
-    """Some keys of a file. No other key is allowed, and no value is turned into another kind."""
+    """Some keys of a file. No other key is allowed, and no value is turned into another kind.
+
+    The text below a key is what editors and config/README.md say of it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
@@ -78,8 +85,10 @@ class Entry(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Tell editors as well which keys belong together."""
+        """Tell editors as well what is said of the keys, and which belong together."""
         schema = handler.resolve_ref_schema(handler(core))
+        for name, text in _texts(cls).items():
+            schema["properties"][cls.model_fields[name].alias or name]["description"] = text
         if cls.ONE_OF:
             schema["oneOf"] = [{"required": list(keys)} for keys in cls.ONE_OF]
         if cls.SOME_OF:
@@ -96,6 +105,22 @@ class Entry(BaseModel):
     def plain(self) -> dict[str, Any]:
         """Return what is written, by the names of the keys, as JSON can hold it."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+@cache
+def _texts(model: type[Entry]) -> dict[str, str]:
+    """Return key -> the text below it. Pydantic would read the sources at every import."""
+    parts = [part for part in reversed(model.__mro__) if issubclass(part, Entry)]
+    bodies = [ast.parse(inspect.getsource(part)).body[0] for part in parts]
+    return {
+        key.target.id: " ".join(below.value.value.split())
+        for body in bodies
+        if isinstance(body, ast.ClassDef)
+        for key, below in itertools.pairwise(body.body)
+        if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+        if isinstance(below.value.value, str) and key.target.id in model.model_fields
+    }
 
 
 def broken(problem: str) -> PydanticCustomError:

@@ -14,21 +14,18 @@ from ldlrepro.core.errors import UserError, nearest
 class Measure(Value):
     """A measure of your own, <id>.yaml."""
 
-    title: str = Field(description="name in tables")
-    description: str = Field(default="", description="what it measures, in a sentence")
-    function_path: str = Field(
-        alias="function",
-        description=(
-            "dotted path of a function of true and predicted distributions (rows x labels) that "
-            "returns a number per row, or one for all"
-        ),
-        pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$",
-    )
-    better: Literal["lower", "higher"] = Field(description="which direction is better")
-    range: Annotated[List[float | None], Field(min_length=2, max_length=2)] = Field(
-        default=(),
-        description="the lowest and the highest value that it can have; null where there is none",
-    )
+    title: str
+    """name in tables"""
+    description: str = ""
+    """what it measures, in a sentence"""
+    function_path: str = Field(alias="function", pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$")
+    """dotted path of a function of true and predicted distributions (rows x labels) that returns a
+    number per row, or one for all
+    """
+    better: Literal["lower", "higher"]
+    """which direction is better"""
+    range: Annotated[List[float | None], Field(min_length=2, max_length=2)] = ()
+    """the lowest and the highest value that it can have; null where there is none"""
 
     def allows(self, value: float) -> bool:
         """Tell whether it can have a value."""

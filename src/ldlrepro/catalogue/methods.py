@@ -29,20 +29,23 @@ Grid = Map[Annotated[List[Any], Field(min_length=2)]]
 class Request(Entry):
     """What one job may use."""
 
-    threads: int = Field(default=1, description="CPU cores", ge=1)
-    mem_mb: int = Field(default=1500, description="memory in MB", ge=100)
-    runtime: int = Field(default=60, description="wall time in minutes", ge=1)
-    folds_per_job: int = Field(default=10, description="folds that one job computes", ge=1)
-    gpu: int = Field(default=0, description="GPUs, without which it is not run", ge=0)
+    threads: int = Field(default=1, ge=1)
+    """CPU cores"""
+    mem_mb: int = Field(default=1500, ge=100)
+    """memory in MB"""
+    runtime: int = Field(default=60, ge=1)
+    """wall time in minutes"""
+    folds_per_job: int = Field(default=10, ge=1)
+    """folds that one job computes"""
+    gpu: int = Field(default=0, ge=0)
+    """GPUs, without which it is not run"""
 
 
 class Resources(Request):
     """What one job may use, on any data set or on single ones."""
 
-    datasets: Map[Resources] = Field(
-        default_factory=dict,
-        description="data set id -> keys as here, but this one, that replace these there",
-    )
+    datasets: Map[Resources] = Field(default_factory=dict)
+    """data set id -> keys as here, but this one, that replace these there"""
 
     @field_validator("datasets")
     @classmethod
@@ -64,13 +67,10 @@ class Origins(Entry):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Annotated[List[str], Field(min_length=1)]]
 
-    print: Map[Annotated[str, Field(min_length=1)]] = Field(
-        default_factory=dict,
-        description=(
-            "parameter, or `scaling` -> what was looked at, for those chosen because they fit the "
-            "printed numbers or after a look at test rows"
-        ),
-    )
+    print: Map[Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
+    """parameter, or `scaling` -> what was looked at, for those chosen because they fit the printed
+    numbers or after a look at test rows
+    """
 
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
@@ -98,11 +98,6 @@ class Origins(Entry):
 
 
 NO_ORIGINS = Origins.model_validate({})
-ORIGINS = (
-    "where the values come from: a paper's id, `code` (the original code), `validation` (chosen by "
-    "the estimator itself, on rows of the training part) or `ours`, each with the parameters that "
-    "it settles; what is named nowhere is ours; of a variant, what it changes"
-)
 
 
 class Needs(tuple[str, ...]):
@@ -119,89 +114,79 @@ class Needs(tuple[str, ...]):
 class OpenPoint(Entry):
     """An open point of the paper, by the name of a parameter."""
 
-    alternatives: List[Any] = Field(default=(), description="other readings than the value taken")
-    evidence: str = Field(description="why that value, and what the alternatives give")
+    alternatives: List[Any] = ()
+    """other readings than the value taken"""
+    evidence: str
+    """why that value, and what the alternatives give"""
 
 
 class Variant(Entry):
     """Other settings of the same class."""
 
-    title: str = Field(default="", description="name in tables")
-    description: str = Field(default="", description="what differs and why")
-    parameters: Values = Field(default_factory=dict, description="replaces these parameters only")
-    grid: Grid = Field(default_factory=dict, description="replaces the grid")
-    origins: Origins = Field(default_factory=lambda: NO_ORIGINS, description=ORIGINS)
-    scaling: Scaling | None = Field(default=None, description="replaces the scaling")
-    resources: Resources = Field(
-        default_factory=Resources, description="replaces these resources only"
-    )
+    title: str = ""
+    """name in tables"""
+    description: str = ""
+    """what differs and why"""
+    parameters: Values = Field(default_factory=dict)
+    """replaces these parameters only"""
+    grid: Grid = Field(default_factory=dict)
+    """replaces the grid"""
+    origins: Origins = Field(default_factory=lambda: NO_ORIGINS)
+    """where the values come from: a paper's id, `code` (the original code), `validation` (chosen by
+    the estimator itself, on rows of the training part) or `ours`, each with the parameters that it
+    settles; what is named nowhere is ours; of a variant, what it changes
+    """
+    scaling: Scaling | None = None
+    """replaces the scaling"""
+    resources: Resources = Field(default_factory=Resources)
+    """replaces these resources only"""
 
 
 class Method(Value):
     """A method, config/methods/<id>.yaml; with its variant merged in, where the id names one."""
 
-    title: str = Field(description="name as papers print it")
-    description: str = Field(default="", description="what it does, in a sentence")
-    reference: str = Field(default="", description="the paper that introduced it")
-    class_path: str = Field(
-        alias="class",
-        description="dotted path of the estimator class, such as `ldl.AAKNN`",
-        pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$",
-    )
-    roles: List[Literal["control", "forest", "mean_age", "sees_test_labels"]] = Field(
-        default=(),
-        description=(
-            "`control`: the floor or the ceiling of a measure, not a competitor; `forest`: its "
-            "verdicts stand beside those of an ordinary regression forest (`rf_reg`); "
-            "`mean_age`: a predicted distribution over ages stands for their mean, else for the "
-            "likeliest age; "
-            "`sees_test_labels`: told the test labels before it predicts, only for the ceiling "
-            "control and for diagnostics of leaks"
-        ),
-    )
-    diagnoses: str = Field(
-        default="",
-        description=(
-            "method whose printed numbers this one may explain; `ldlrepro explain` then shows it "
-            "among what moves them"
-        ),
-    )
-    parameters: Values = Field(
-        default_factory=dict,
-        description=(
-            "constructor arguments with their values; those left out keep the class's default"
-        ),
-    )
-    grid: Grid = Field(
-        default_factory=dict,
-        description=(
-            "arguments to choose on validation data, each with its candidates; `settings__alpha` "
-            "is the setting `alpha` inside the argument `settings`"
-        ),
-    )
-    origins: Origins = Field(default_factory=lambda: NO_ORIGINS, description=ORIGINS)
-    scaling: Scaling = Field(
-        default="none", description="how features are scaled, fitted on training rows only"
-    )
-    asked: List[Literal["ordered_labels", "target", "images"]] = Field(
-        alias="needs",
-        default=(),
-        description=(
-            "what the method asks of data and machine: labels that have an order; a number per "
-            "row, such as the age; photographs instead of a table of features"
-        ),
-    )
-    resources: Resources = Field(
-        default_factory=Resources,
-        description="what one job may use; `datasets` overrides it for single data sets",
-    )
-    choices: Map[OpenPoint] = Field(
-        default_factory=dict, description="parameter -> what the paper leaves open there"
-    )
-    variants: Map[Variant] = Field(
-        default_factory=dict,
-        description="other settings of the same class, used as `<id>@<variant>`",
-    )
+    title: str
+    """name as papers print it"""
+    description: str = ""
+    """what it does, in a sentence"""
+    reference: str = ""
+    """the paper that introduced it"""
+    class_path: str = Field(alias="class", pattern=r"^[a-zA-Z_][\w.]*\.[A-Za-z_]\w*$")
+    """dotted path of the estimator class, such as `ldl.AAKNN`"""
+    roles: List[Literal["control", "forest", "mean_age", "sees_test_labels"]] = ()
+    """`control`: the floor or the ceiling of a measure, not a competitor; `forest`: its verdicts
+    stand beside those of an ordinary regression forest (`rf_reg`); `mean_age`: a predicted
+    distribution over ages stands for their mean, else for the likeliest age; `sees_test_labels`:
+    told the test labels before it predicts, only for the ceiling control and for diagnostics of
+    leaks
+    """
+    diagnoses: str = ""
+    """method whose printed numbers this one may explain; `ldlrepro explain` then shows it among
+    what moves them
+    """
+    parameters: Values = Field(default_factory=dict)
+    """constructor arguments with their values; those left out keep the class's default"""
+    grid: Grid = Field(default_factory=dict)
+    """arguments to choose on validation data, each with its candidates; `settings__alpha` is the
+    setting `alpha` inside the argument `settings`
+    """
+    origins: Origins = Field(default_factory=lambda: NO_ORIGINS)
+    """where the values come from: a paper's id, `code` (the original code), `validation` (chosen by
+    the estimator itself, on rows of the training part) or `ours`, each with the parameters that it
+    settles; what is named nowhere is ours; of a variant, what it changes
+    """
+    scaling: Scaling = "none"
+    """how features are scaled, fitted on training rows only"""
+    asked: List[Literal["ordered_labels", "target", "images"]] = Field(alias="needs", default=())
+    """what the method asks of data and machine: labels that have an order; a number per row, such
+    as the age; photographs instead of a table of features
+    """
+    resources: Resources = Field(default_factory=Resources)
+    """what one job may use; `datasets` overrides it for single data sets"""
+    choices: Map[OpenPoint] = Field(default_factory=dict)
+    """parameter -> what the paper leaves open there"""
+    variants: Map[Variant] = Field(default_factory=dict)
+    """other settings of the same class, used as `<id>@<variant>`"""
 
     @property
     def needs(self) -> Needs:

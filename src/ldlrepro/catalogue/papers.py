@@ -35,59 +35,32 @@ class Protocol(Value):
         }
     }
 
-    scheme: Literal["kfold", "shuffle_split", "leave_one_group_out", "parts"] = Field(
-        description="how test folds are made",
-    )
-    folds: int | None = Field(
-        default=None,
-        description="number of folds (kfold), or of bundles of persons (leave_one_group_out)",
-        ge=2,
-    )
-    repeats: int = Field(
-        default=1,
-        description="repetitions with new seeds; number of splits (shuffle_split)",
-        ge=1,
-    )
-    shuffle: bool = Field(
-        default=True,
-        description=(
-            "whether rows are shuffled before they are cut into folds (kfold); else they keep the "
-            "file's order"
-        ),
-    )
-    fold_size: Literal["even", "nearest", "down", "up"] = Field(
-        default="even",
-        description=(
-            "where folds do not divide the rows (kfold) - one more row in each of the first "
-            "folds, or the share of a fold as a whole number and what is left in the last fold"
-        ),
-    )
-    train_share: float | None = Field(
-        default=None,
-        description="share of rows in training (shuffle_split)",
-        gt=0,
-        lt=1,
-    )
-    validation: Literal["none", "next_fold", "holdout"] = Field(
-        default="none",
-        description=(
-            "rows of the training part on which grids are decided - the fold after the test fold, "
-            "or a seeded share"
-        ),
-    )
-    validation_share: float = Field(
-        default=0.1,
-        description="share of training rows for validation (holdout)",
-        gt=0,
-        lt=1,
-    )
-    repeats_of: str = Field(
-        default="",
-        description=(
-            "protocol id that this one repeats: with persons kept apart (leave_one_group_out), "
-            "else with other fold seeds, to show what the seed changes"
-        ),
-    )
+    scheme: Literal["kfold", "shuffle_split", "leave_one_group_out", "parts"]
+    """how test folds are made"""
+    folds: int | None = Field(default=None, ge=2)
+    """number of folds (kfold), or of bundles of persons (leave_one_group_out)"""
+    repeats: int = Field(default=1, ge=1)
+    """repetitions with new seeds; number of splits (shuffle_split)"""
+    shuffle: bool = True
+    """whether rows are shuffled before they are cut into folds (kfold); else they keep the file's
+    order
+    """
+    fold_size: Literal["even", "nearest", "down", "up"] = "even"
+    """where folds do not divide the rows (kfold) - one more row in each of the first folds, or the
+    share of a fold as a whole number and what is left in the last fold
+    """
+    train_share: float | None = Field(default=None, gt=0, lt=1)
+    """share of rows in training (shuffle_split)"""
+    validation: Literal["none", "next_fold", "holdout"] = "none"
+    """rows of the training part on which grids are decided - the fold after the test fold, or a
+    seeded share
+    """
+    validation_share: float = Field(default=0.1, gt=0, lt=1)
+    """share of training rows for validation (holdout)"""
+    repeats_of: str = ""
+    """protocol id that this one repeats: with persons kept apart (leave_one_group_out), else with
+    other fold seeds, to show what the seed changes
+    """
     select_by: Literal[
         "chebyshev",
         "clark",
@@ -101,32 +74,20 @@ class Protocol(Value):
         "fidelity",
         "zero_one_loss",
         "error_probability",
-    ] = Field(
-        default="kl",
-        description="measure that decides grids",
-    )
-    given: Map[str] = Field(
-        default_factory=dict,
-        description=(
-            "data set id -> a table beside this file with the folds that its authors published, "
-            "columns row and fold, maybe repeat; `scheme` draws the other data sets' folds"
-        ),
-    )
-    parts: List[str] = Field(
-        default=(),
-        description="the part of the photographs trained on, and the part tested on (parts)",
-        min_length=2,
-        max_length=2,
-    )
-    average: Literal["folds", "rows"] = Field(
-        default="folds",
-        description=("mean over folds, or over all tested rows, so that large folds count more"),
-    )
-    text: str = Field(description="the protocol in words, with what the paper leaves open")
-    by_print: str = Field(
-        default="",
-        description="what was looked at, where the printed numbers chose these folds",
-    )
+    ] = "kl"
+    """measure that decides grids"""
+    given: Map[str] = Field(default_factory=dict)
+    """data set id -> a table beside this file with the folds that its authors published, columns
+    row and fold, maybe repeat; `scheme` draws the other data sets' folds
+    """
+    parts: List[str] = Field(default=(), min_length=2, max_length=2)
+    """the part of the photographs trained on, and the part tested on (parts)"""
+    average: Literal["folds", "rows"] = "folds"
+    """mean over folds, or over all tested rows, so that large folds count more"""
+    text: str
+    """the protocol in words, with what the paper leaves open"""
+    by_print: str = ""
+    """what was looked at, where the printed numbers chose these folds"""
 
     _paper: str = PrivateAttr("")
 
@@ -174,14 +135,12 @@ class PrintedMethod(Entry):
 
     SOME_OF = ("method", "note")
 
-    method: str = Field(default="", description="method id")
-    by_setting: Map[str] = Field(
-        default_factory=dict,
-        description="printed setting -> method id, where another than `method` runs",
-    )
-    note: str = Field(
-        default="", description="shown beside the row; without `method`, why nothing runs for it"
-    )
+    method: str = ""
+    """method id"""
+    by_setting: Map[str] = Field(default_factory=dict)
+    """printed setting -> method id, where another than `method` runs"""
+    note: str = ""
+    """shown beside the row; without `method`, why nothing runs for it"""
 
     @property
     def skip(self) -> str:
@@ -204,40 +163,43 @@ Printed = Annotated[
 class Extra(Entry):
     """Units run beside the printed ones."""
 
-    methods: List[str] = Field(description="method ids")
-    datasets: List[str] = Field(default=(), description="data set ids; default all of the paper")
-    protocol: str = Field(default="", description="protocol id; default the paper's main protocol")
-    why: str = Field(default="", description="what these units show")
+    methods: List[str]
+    """method ids"""
+    datasets: List[str] = ()
+    """data set ids; default all of the paper"""
+    protocol: str = ""
+    """protocol id; default the paper's main protocol"""
+    why: str = ""
+    """what these units show"""
 
 
 class PrintedSetting(Entry):
     """What a printed setting changes."""
 
-    protocol: str = Field(default="", description="protocol id")
-    variant: str = Field(default="", description="variant of the row's method")
-    dataset: str = Field(default="", description="data set id, where it is not the printed one's")
+    protocol: str = ""
+    """protocol id"""
+    variant: str = ""
+    """variant of the row's method"""
+    dataset: str = ""
+    """data set id, where it is not the printed one's"""
 
 
 class Table(Entry):
     """A printed table."""
 
-    title: str = Field(description="what the table shows, in our words")
-    experiment: str = Field(
-        default="", description="the experiment that measures the table, where no units do"
-    )
-    compared_to: str = Field(
-        default="",
-        description=(
-            "printed method that differences (`delta_kl` and the like) refer to; for seconds the "
-            "yardstick, a method of the table or a setting of the paper, whose time stands for the "
-            "printed one, so that ratios are judged"
-        ),
-    )
-    protocol: str = Field(default="", description="protocol id, where it is not the main one")
-    settings: Map[PrintedSetting] = Field(
-        default_factory=dict,
-        description="printed setting -> what it changes",
-    )
+    title: str
+    """what the table shows, in our words"""
+    experiment: str = ""
+    """the experiment that measures the table, where no units do"""
+    compared_to: str = ""
+    """printed method that differences (`delta_kl` and the like) refer to; for seconds the
+    yardstick, a method of the table or a setting of the paper, whose time stands for the printed
+    one, so that ratios are judged
+    """
+    protocol: str = ""
+    """protocol id, where it is not the main one"""
+    settings: Map[PrintedSetting] = Field(default_factory=dict)
+    """printed setting -> what it changes"""
 
 
 class Figure(Entry):
@@ -245,41 +207,32 @@ class Figure(Entry):
 
     ONE_OF = (("experiment",), ("dataset", "method", "metric", "x"), ("ranks",))
 
-    title: str = Field(description="what the figure shows, in our words")
-    experiment: str = Field(
-        default="", description="the experiment that draws it, under the first word of the number"
-    )
-    ranks: str = Field(
-        default="",
-        description=(
-            "the table whose methods are ranked over its data sets (critical-difference "
-            "diagrams), as printed and as measured"
-        ),
-    )
-    methods: List[str] = Field(
-        default=(),
-        description="printed methods that are ranked; default all of the table",
-        min_length=2,
-    )
-    dataset: str = Field(default="", description="data set id")
-    method_id: str = Field(
-        alias="method",
-        default="",
-        description="method id whose parameters are varied; settings after an @ stay",
-    )
-    metric: str = Field(default="", description="measure on the vertical axis")
-    protocol: str = Field(default="", description="protocol id, where it is not the main one")
-    x: Map[Annotated[List[Any], Field(min_length=2)]] = Field(
-        default_factory=dict,
-        description="the parameter of the horizontal axis with its values",
-    )
+    title: str
+    """what the figure shows, in our words"""
+    experiment: str = ""
+    """the experiment that draws it, under the first word of the number"""
+    ranks: str = ""
+    """the table whose methods are ranked over its data sets (critical-difference diagrams), as
+    printed and as measured
+    """
+    methods: List[str] = Field(default=(), min_length=2)
+    """printed methods that are ranked; default all of the table"""
+    dataset: str = ""
+    """data set id"""
+    method_id: str = Field(alias="method", default="")
+    """method id whose parameters are varied; settings after an @ stay"""
+    metric: str = ""
+    """measure on the vertical axis"""
+    protocol: str = ""
+    """protocol id, where it is not the main one"""
+    x: Map[Annotated[List[Any], Field(min_length=2)]] = Field(default_factory=dict)
+    """the parameter of the horizontal axis with its values"""
     lines: Map[Annotated[List[Any], Field(min_length=1)] | Mapping[Any, Values]] = Field(
-        default_factory=dict,
-        description=(
-            "a parameter with a line for each value; or for each value the parameters that its "
-            "line has besides"
-        ),
+        default_factory=dict
     )
+    """a parameter with a line for each value; or for each value the parameters that its line has
+    besides
+    """
 
     @property
     def method(self) -> str:
@@ -302,28 +255,26 @@ class Figure(Entry):
 class Experiment(Entry):
     """A measurement that is no unit."""
 
-    title: str = Field(description="what is measured")
-    text: str = Field(default="", description="how, and what it can and cannot show")
-    code: str = Field(
-        description=(
-            "module with `measure` and maybe `draw`, beside this file or shared by papers "
-            "(`protocols`)"
-        ),
-        pattern=r"^[a-zA-Z_]\w*$",
-    )
-    datasets: List[str] = Field(default=(), description="data set ids that it reads")
-    protocol: str = Field(
-        default="",
-        description="protocol id whose folds it uses, where it uses any",
-    )
-    images: bool = Field(
-        default=False,
-        description="methods get the pixels of the data sets in place of their features",
-    )
-    parameters: Values = Field(default_factory=dict, description="arguments of `measure`")
-    alone: bool = Field(default=False, description="takes all cores, because it measures time")
-    runtime: int = Field(default=60, description="wall time in minutes", ge=1)
-    mem_mb: int = Field(default=2000, description="memory in MB", ge=100)
+    title: str
+    """what is measured"""
+    text: str = ""
+    """how, and what it can and cannot show"""
+    code: str = Field(pattern=r"^[a-zA-Z_]\w*$")
+    """module with `measure` and maybe `draw`, beside this file or shared by papers (`protocols`)"""
+    datasets: List[str] = ()
+    """data set ids that it reads"""
+    protocol: str = ""
+    """protocol id whose folds it uses, where it uses any"""
+    images: bool = False
+    """methods get the pixels of the data sets in place of their features"""
+    parameters: Values = Field(default_factory=dict)
+    """arguments of `measure`"""
+    alone: bool = False
+    """takes all cores, because it measures time"""
+    runtime: int = Field(default=60, ge=1)
+    """wall time in minutes"""
+    mem_mb: int = Field(default=2000, ge=100)
+    """memory in MB"""
 
 
 class Remark(Selection):
@@ -337,34 +288,22 @@ class Remark(Selection):
         }
     }
 
-    kind: Literal["copied", "copied_means", "chosen_by_print", "misprint", "variances"] = Field(
-        description=(
-            "`copied`: columns that are another paper's numbers; cells that equal them to the "
-            "digit, mean and standard deviation, are `quoted`, the others judged. "
-            "`copied_means`: the same of means alone, to the digits of the shorter print. "
-            "`chosen_by_print`: a choice that is no parameter of a method (data set, scaling, "
-            "order of rows) and was made because it fits the printed numbers, or after a look at "
-            "test rows; it is marked wherever a number rests on it. `misprint`: values that are "
-            "impossible. `variances`: the standard deviations of the whole paper are variances"
-        ),
-    )
-    proof: str = Field(
-        description="why it is no chance, what was looked at, why the values cannot be",
-    )
-    origin: str = Field(
-        alias="from",
-        default="",
-        description=(
-            "the other paper's id; `paper/method`, where the method has another name there (copied)"
-        ),
-    )
-    what: str = Field(default="", description="what was chosen (chosen_by_print)")
-    std_reads: str = Field(
-        default="",
-        description=(
-            "only the printed standard deviation is wrong; this is what it should read (misprint)"
-        ),
-    )
+    kind: Literal["copied", "copied_means", "chosen_by_print", "misprint", "variances"]
+    """`copied`: columns that are another paper's numbers; cells that equal them to the digit, mean
+    and standard deviation, are `quoted`, the others judged. `copied_means`: the same of means
+    alone, to the digits of the shorter print. `chosen_by_print`: a choice that is no parameter of a
+    method (data set, scaling, order of rows) and was made because it fits the printed numbers, or
+    after a look at test rows; it is marked wherever a number rests on it. `misprint`: values that
+    are impossible. `variances`: the standard deviations of the whole paper are variances
+    """
+    proof: str
+    """why it is no chance, what was looked at, why the values cannot be"""
+    origin: str = Field(alias="from", default="")
+    """the other paper's id; `paper/method`, where the method has another name there (copied)"""
+    what: str = ""
+    """what was chosen (chosen_by_print)"""
+    std_reads: str = ""
+    """only the printed standard deviation is wrong; this is what it should read (misprint)"""
 
     @property
     def source(self) -> str:
@@ -397,85 +336,63 @@ class Candidates(Entry):
     Each is a protocol, a method of the main protocol, or both: ``protocol/method``.
     """
 
-    methods: List[str] = Field(description="printed method names", min_length=1)
-    readings: List[str] = Field(
-        description=(
-            "the readings; the first is what the text, released code or validation rows settle, "
-            "and the project's default where all are silent: no printed number had a say in it"
-        ),
-        min_length=2,
-    )
-    open: str = Field(description="what the paper leaves open", min_length=1)
+    methods: List[str] = Field(min_length=1)
+    """printed method names"""
+    readings: List[str] = Field(min_length=2)
+    """the readings; the first is what the text, released code or validation rows settle, and the
+    project's default where all are silent: no printed number had a say in it
+    """
+    open: str = Field(min_length=1)
+    """what the paper leaves open"""
 
 
 class Paper(Value):
     """A paper, papers/<id>/paper.yaml."""
 
-    title: str = Field(description="title of the paper")
-    authors: str = Field(description="authors")
-    venue: str = Field(description="journal or conference")
-    year: int = Field(description="year")
-    group: str = Field(
-        default="own papers",
-        description=(
-            "papers that are counted together, in tables and totals; `made up` for a paper on "
-            "drawn data that is counted nowhere, such as the demo"
-        ),
-    )
-    protocols: Map[Protocol] = Field(
-        description=(
-            "how folds are made, by protocol id; the first one is the paper's main protocol"
-        ),
-    )
-    datasets: List[str] = Field(description="data sets of the paper's tables")
-    not_available: Map[str] = Field(
-        default_factory=dict,
-        description=("printed data sets that are none of the project's -> why nobody can run them"),
-    )
-    use_dataset: Map[str] = Field(
-        default_factory=dict,
-        description="printed data set id -> the data set id to run on, where they differ",
-    )
-    methods: Map[Printed] = Field(description="printed method name -> what runs for it")
-    extra: List[Extra] = Field(
-        default=(),
-        description="units run beside the printed ones - controls and diagnostics",
-    )
-    tables: Map[Table] = Field(description="printed tables by their number")
-    figures: Map[Figure] = Field(
-        default_factory=dict,
-        description="printed figures by their number",
-    )
-    experiments: Map[Experiment] = Field(
-        default_factory=dict,
-        description="measurements that are no units, by id",
-    )
-    own: List[str] = Field(
-        default=(),
-        description="printed names of the paper's own methods, which are counted apart",
-    )
-    references: Map[Annotated[str, Field(min_length=1)]] = Field(
-        default_factory=dict,
-        description=(
-            "number in the paper's list of references -> authors, venue and year, for the sources "
-            "of quoted cells such as `[18]`"
-        ),
-    )
-    remarks: List[Remark] = Field(
-        default=(),
-        description="what has to be known of printed numbers before they are judged",
-    )
-    stated: Map[List[str]] = Field(
-        default_factory=dict,
-        description="method id -> parameters whose values this paper states",
-    )
-    candidates: List[Candidates] = Field(
-        default=(),
-        description=(
-            "readings of what the paper leaves open; a data set is judged by the one that the "
-            "digits of the other data sets choose"
-        ),
-    )
+    title: str
+    """title of the paper"""
+    authors: str
+    """authors"""
+    venue: str
+    """journal or conference"""
+    year: int
+    """year"""
+    group: str = "own papers"
+    """papers that are counted together, in tables and totals; `made up` for a paper on drawn data
+    that is counted nowhere, such as the demo
+    """
+    protocols: Map[Protocol]
+    """how folds are made, by protocol id; the first one is the paper's main protocol"""
+    datasets: List[str]
+    """data sets of the paper's tables"""
+    not_available: Map[str] = Field(default_factory=dict)
+    """printed data sets that are none of the project's -> why nobody can run them"""
+    use_dataset: Map[str] = Field(default_factory=dict)
+    """printed data set id -> the data set id to run on, where they differ"""
+    methods: Map[Printed]
+    """printed method name -> what runs for it"""
+    extra: List[Extra] = ()
+    """units run beside the printed ones - controls and diagnostics"""
+    tables: Map[Table]
+    """printed tables by their number"""
+    figures: Map[Figure] = Field(default_factory=dict)
+    """printed figures by their number"""
+    experiments: Map[Experiment] = Field(default_factory=dict)
+    """measurements that are no units, by id"""
+    own: List[str] = ()
+    """printed names of the paper's own methods, which are counted apart"""
+    references: Map[Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
+    """number in the paper's list of references -> authors, venue and year, for the sources of
+    quoted cells such as `[18]`
+    """
+    remarks: List[Remark] = ()
+    """what has to be known of printed numbers before they are judged"""
+    stated: Map[List[str]] = Field(default_factory=dict)
+    """method id -> parameters whose values this paper states"""
+    candidates: List[Candidates] = ()
+    """readings of what the paper leaves open; a data set is judged by the one that the digits of
+    the other data sets choose
+    """
 
     def placed(self, name: str, file: Path, project: Home) -> Paper:
         super().placed(name, file, project)

@@ -17,8 +17,9 @@ INDENT = 17
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "What holds, and why": {
         "verdicts": ("verdicts", "explain", "claims"),
+        "arena": ("recommend", "arena"),
         "standings": ("leaderboard", "baselines"),
-        "pages": ("report", "cite"),
+        "pages": ("report",),
     },
     "What there is, and how far it is": {
         "state": ("list", "status", "schedule", "doctor"),
@@ -26,7 +27,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Compute and check": {
         "inputs": ("fetch",),
-        "runs": ("run", "try"),
+        "runs": ("run",),
         "tracking": ("ui",),
         "pages": ("export",),
         "results": ("audit",),
@@ -42,6 +43,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "For those who question the printed numbers, and for maintainers": {
         "verdicts": ("contradictions", "protocols"),
         "lint": ("lint",),
+        "runs": ("try",),
+        "pages": ("cite",),
         "results": ("record",),
         "completion": ("completion",),
     },
@@ -62,10 +65,11 @@ Questions:
   ldlrepro verdicts                        which printed numbers hold?
   ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl   why does this number hold?
   ldlrepro audit mslp                      I doubt a number: compute it again
-  ldlrepro leaderboard                     which method is best?
-  ldlrepro new dataset my_data             how do I use my own data?
+  ldlrepro recommend                       which method should I use?
+  ldlrepro arena my.csv --labels a,b,c     which is best on my own data?
+  ldlrepro leaderboard                     which leads in a paper's comparison?
   ldlrepro new method my_method            how do I compare my own method?
-  ldlrepro run structrf sjaffe sa_bfgs --inputs   where are the raw predictions?
+  ldlrepro arena sjaffe --predictions FILE.parquet   where are raw predictions?
   ldlrepro lint table.csv                  is this printed table possible?
   ldlrepro schedule mslp --cores 8         how long does a paper take?
   snakemake --cores 8 mslp                 how do I reproduce a paper?

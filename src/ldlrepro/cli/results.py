@@ -87,6 +87,7 @@ def gate(args: argparse.Namespace) -> int:
 def record(args: argparse.Namespace) -> int:
     """Renew reference/ from complete results, and the checksums of reference/ and papers/."""
     from ldlrepro import experiments
+    from ldlrepro.arena.runs import ARENA, keep
     from ldlrepro.audit.seals import refuse_changed, seal
     from ldlrepro.judge.reference import drop_unplanned, write_reference
 
@@ -94,7 +95,10 @@ def record(args: argparse.Namespace) -> int:
     plan, project = judge.plan, judge.project
     reference = project.root / "reference"
     refuse_changed(project.root)
-    for paper in [project.paper(name) for name in args.paper]:
+    if ARENA in args.paper:
+        written = keep(HERE.results, reference)
+        say(f"{ARENA}: {len(written)} reference files")
+    for paper in [project.paper(name) for name in args.paper if name != ARENA]:
         with waiting(f"reading the records of {paper.id}"):
             units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
         command = args.command_line or f"snakemake --cores all {paper.id}"

@@ -56,14 +56,14 @@ def leaderboard(args: argparse.Namespace) -> int:
         if args.protocol in (None, protocol)
     ]
     if args.json:
-        return answer(args, [row for outcome in found for row in _ranking(outcome)])
+        return answer(args, [row for outcome in found for row in outcome.rows])
     if not args.paper:
         leaders = [line for outcome in found if (line := _leader(outcome))]
         return answer(args, leaders, openings.of_leaders(leaders, args.measure))
     for outcome in found:
         print(paragraph(openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."))
         print()
-        show(args, _ranking(outcome), first=6)
+        show(args, outcome.rows, first=6)
         print()
     return 0
 
@@ -83,29 +83,6 @@ def _leader(outcome: Standings) -> dict[str, Any] | None:
         "data sets": len(outcome.datasets),
         "settings by print": first.contestant.by_print,
     }
-
-
-def _ranking(outcome: Standings) -> list[dict[str, Any]]:
-    """Return the lines of a ranking; without a rank, what is shown and not compared."""
-    return [
-        {
-            "method": line.contestant.id,
-            "rank": round(line.rank, 3) if line.rank is not None else None,
-            "mean": None if line.mean is None else round(line.mean, 6),
-            "beats": line.better_than if line.rank is not None else None,
-            "beaten by": line.worse_than if line.rank is not None else None,
-            "note": line.contestant.note or "settings by print" * line.contestant.by_print,
-            "ranked on": len(outcome.datasets) if line.rank is not None else 0,
-            "needs": outcome.needs if line.rank is not None else None,
-            "has": line.datasets,
-            "failed": len(line.failed) or None,
-            "fit s": None if line.fit_s is None else round(line.fit_s, 3),
-            "peak MB": None if line.peak_mb is None else round(line.peak_mb),
-            "source": line.sources,
-            "protocol": outcome.protocol,
-        }
-        for line in outcome.lines
-    ]
 
 
 @verb(

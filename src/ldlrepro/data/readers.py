@@ -68,7 +68,7 @@ class _BadFileError(Exception):
 def _read_table(data_set: DataSet, folder: Path) -> Dataset:
     files = data_set.files
     path = folder / (files[0].name if files else "table.npz")
-    keys = data_set.keys.plain() or {"X": "X", "D": "D"}
+    keys = data_set.keys.plain() or {part: part for part in ("X", "D")[bool(data_set.labels_of) :]}
     stored = _load_mat(path) if data_set.reader == "mat" else _load_npz(path)
     for name in keys.values():
         if name not in stored:
@@ -77,6 +77,8 @@ def _read_table(data_set: DataSet, folder: Path) -> Dataset:
                 path, f"there is no variable '{name}'.{nearest(name, stored)} It holds: {held}"
             )
     parts = {part: stored[name] for part, name in keys.items()}
+    if data_set.labels_of:
+        parts["X"] = np.arange(len(parts["D"]))[:, None]
     return checked(data_set, path, parts, data_set.labels)
 
 
@@ -109,7 +111,10 @@ def _load_mat(path: Path) -> dict[str, Any]:
 def _load_npz(path: Path) -> dict[str, Any]:
     _refuse_pickle(path)
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        stored = np.load(path, allow_pickle=False)
+        if isinstance(stored, np.ndarray):  # .npy holds a single array
+            return {"D": stored}
+        with stored:
             return {name: stored[name] for name in stored.files}
     except FileNotFoundError:
         raise _BadFileError(path, "no such file") from None

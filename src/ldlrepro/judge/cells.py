@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ldlrepro.catalogue import Paper
+from ldlrepro.catalogue import DataSet, Paper
 from ldlrepro.catalogue.papers import Misprint
 from ldlrepro.judge import measures
 from ldlrepro.judge.bands import SeedNoise
@@ -31,9 +31,11 @@ from ldlrepro.judge.verdicts import (
     NOT_RUN,
     PREDICTED,
     QUOTED,
+    SAME,
     VerdictRow,
     band,
     difference,
+    half_unit,
     judge,
 )
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
@@ -99,6 +101,11 @@ class _Cells:
     @cached_property
     def misprints(self) -> Mapping[tuple[str, ...], Misprint]:
         return {cell_key(vars(entry)): entry for entry in self.paper.misprints}
+
+    @cached_property
+    def labels_alone(self) -> Mapping[str, DataSet]:
+        """Return data sets of labels, by the id of the data set that has the features."""
+        return {one.labels_of: one for one in self.plan.project.data_sets if one.labels_of}
 
     @cached_property
     def readings(self) -> Readings:
@@ -226,7 +233,7 @@ class _Cells:
     def _printed(self, cell: Cell) -> VerdictRow:
         """Return what a verdict says of the print, and of the unit that stands for it."""
         row, unit = cell.row, cell.unit
-        notes = [cell.note, row["note"], self.others.note(cell)]
+        notes = [cell.note, row["note"], self.others.note(cell), self._floor(cell)]
         if row["std"] and self.paper.spread == "variance":
             notes.append("what is printed as a standard deviation is a variance")
         return VerdictRow(
@@ -245,6 +252,22 @@ class _Cells:
             unit_dataset=unit.data_set.id if unit else "",
             note="; ".join(filter(None, notes)),
         )
+
+    def _floor(self, cell: Cell) -> str:
+        """Say what the training mean scores, where only the labels of a data set can be had."""
+        printed, unit = cell.row["mean"], cell.unit
+        labels = self.labels_alone.get(unit.data_set.id) if unit else None
+        if unit is None or labels is None or not printed:
+            return ""
+        mean_of_labels = self.plan.project.method(TRAIN_MEAN)
+        scored = self.sources.best(replace(unit, data_set=labels, method=mean_of_labels))
+        floor = scored.mean(cell.row["metric"]) if scored else None
+        if floor is None:
+            return ""
+        gap = (float(printed) - floor) * (-1 if cell.row["better"] == "higher" else 1)
+        known_to = max(half_unit(printed), SAME * abs(floor))
+        worse = ", and the printed number is worse" if gap > known_to else ""
+        return f"floor by labels: the training mean has {floor:.4f}{worse}"
 
     def _quoted(self, cell: Cell) -> str:
         """Return where the paper takes a number from, stated or shown; '' for its own."""

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ldl.comparison.result import corrected_t
 from ldlrepro.catalogue import ClaimTest
 from ldlrepro.judge.comparisons import (
     Comparison,
@@ -21,7 +22,7 @@ from ldlrepro.judge.comparisons import (
     speaks_of,
     total,
 )
-from ldlrepro.judge.significance import ALPHA, corrected_t, holm, ranking
+from ldlrepro.judge.significance import ALPHA, holm, ranking
 from ldlrepro.judge.verdicts import VerdictRow
 
 

@@ -1,7 +1,7 @@
 """Tests of significance: of methods over data sets, and of two methods over folds.
 
-The tests are SciPy's, but for the corrected t test, which neither it nor statsmodels has, and
-Holm's correction, which is faster here. Beside them stands only what they are asked, and when an
+The tests are SciPy's, but for Holm's correction, which is faster here; the corrected t test is
+``ldl.comparison``'s. Beside them stands only what they are asked, and when an
 answer would mean nothing.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -148,19 +147,3 @@ def holm(p: Sequence[float]) -> list[float]:
         greatest = max(greatest, float(p[index]) * (len(p) - place))
         corrected[index] = min(greatest, 1.0)
     return corrected
-
-
-def corrected_t(differences: Sequence[float], n_train: float, n_test: float) -> float:
-    """Return the two-sided p of the corrected resampled t test of Nadeau and Bengio.
-
-    Splits of one data set share rows, so the variance of their mean is not that of independent
-    ones: 1 / r becomes 1 / r + n_test / n_train.
-    """
-    from scipy.stats import t
-
-    runs = len(differences)
-    mean, variance = statistics.fmean(differences), statistics.variance(differences)
-    error = math.sqrt(variance * (1 / runs + n_test / n_train))
-    if error == 0:
-        return 0.0 if mean else 1.0
-    return float(2 * t.sf(abs(mean) / error, runs - 1))

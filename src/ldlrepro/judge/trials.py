@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ldl import metrics
+from ldl.comparison.result import corrected_t
 from ldlrepro.catalogue import Project, Protocol, digests
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.kept_lines import KeptLines
@@ -28,7 +29,6 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import Dataset, DataUnavailable, ages, load_ready
 from ldlrepro.folds.splits import Fold, folds_digest, make_folds, read_folds
 from ldlrepro.judge import measures
-from ldlrepro.judge.significance import corrected_t
 from ldlrepro.plan import Unit
 from ldlrepro.train import cards, provenance, selection
 from ldlrepro.train.records import last_line

@@ -149,6 +149,8 @@ def _beside(project: Project, cells: Sequence[Cell], folds: int | None, paper: s
     even = {n: s.n for n, s in shapes.items() if s and s.n and folds and s.n % folds == 0}
     others = {p.id: _numbers(project, p) for p in project.real_papers() if p.id != paper}
     means = yardsticks.training_means(project.root / "reference")
+    labels = {one.id: one.labels_of for one in project.data_sets}
+    means = {labels.get(name) or name: scores for name, scores in means.items()}
     wanted = {cell.dataset for cell in cells if cell.measure == "error_probability"}
     floors = {name: floor for name in wanted & datasets if (floor := _floor(project, name))}
     return Beside(even=even, means=means, floors=floors, others=others)

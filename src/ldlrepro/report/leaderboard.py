@@ -103,6 +103,29 @@ class Standings:
         k = len(self.compared.ranks)
         return fewest_datasets(k * (k - 1) // 2) if k > 1 else None
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Return its lines for a table; without a rank, what is shown and not compared."""
+        return [
+            {
+                "method": line.contestant.id,
+                "rank": round(line.rank, 3) if line.rank is not None else None,
+                "mean": None if line.mean is None else round(line.mean, 6),
+                "beats": line.better_than if line.rank is not None else None,
+                "beaten by": line.worse_than if line.rank is not None else None,
+                "note": line.contestant.note or "settings by print" * line.contestant.by_print,
+                "ranked on": len(self.datasets) if line.rank is not None else 0,
+                "needs": self.needs if line.rank is not None else None,
+                "has": line.datasets,
+                "failed": len(line.failed) or None,
+                "fit s": None if line.fit_s is None else round(line.fit_s, 3),
+                "peak MB": None if line.peak_mb is None else round(line.peak_mb),
+                "source": line.sources,
+                "protocol": self.protocol,
+            }
+            for line in self.lines
+        ]
+
 
 @dataclass
 class Board:

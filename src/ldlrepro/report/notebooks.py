@@ -61,8 +61,14 @@ def executed(project: Project, name: str, paper: str = "") -> Any:
     with tempfile.TemporaryDirectory(prefix="ldlrepro-kernel-") as folder:
         # Sockets that only this user can open; jupyter's default are open ports of this machine.
         kernel = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{folder}/kernel")
+        # A line and its end may arrive apart: how they do says nothing.
         client = NotebookClient(
-            book, km=kernel, timeout=CELL_SECONDS, resources=where, record_timing=False
+            book,
+            km=kernel,
+            timeout=CELL_SECONDS,
+            resources=where,
+            record_timing=False,
+            coalesce_streams=True,
         )
         try:
             client.execute()

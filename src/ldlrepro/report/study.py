@@ -12,9 +12,8 @@ import re
 import statistics
 import tempfile
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from ldlrepro.judge import trials
 from ldlrepro.judge.explain import facts_of, summary
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.persons import FLOOR
+from ldlrepro.judge.tallies import tally
 from ldlrepro.judge.verdicts import JUDGED, VerdictRow
 from ldlrepro.lint import linter, relations
 from ldlrepro.lint.tables import rows_of
@@ -34,7 +34,6 @@ from ldlrepro.plan import Plan
 from ldlrepro.report.canvas import as_svg, canvas, nothing
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, measure_title
 from ldlrepro.report.leaderboard import collect, standings
-from ldlrepro.report.tables import fixed
 from ldlrepro.train.inputs import global_seed, holds_rows, make_inputs, make_unit_inputs
 
 if TYPE_CHECKING:
@@ -96,13 +95,14 @@ class Study:
 
     def counts(self) -> DataFrame:
         """Count the verdicts of each printed method; ``holds`` are the numbers that hold."""
-        found: dict[str, Counter[str]] = {}
-        for row in self.answer.rows:
-            mine = found.setdefault(row.method, Counter())
-            mine.update([row.verdict, *(["holds"] if row.holds else [])])
-        heads = ["holds", *(name for name in VERDICT_SIGNS if any(c[name] for c in found.values()))]
-        table = {method: [counts[head] for head in heads] for method, counts in found.items()}
-        return _frame("method", heads, table)
+        rows = self.answer.rows
+        methods = dict.fromkeys(row.method for row in rows)
+        lines = [
+            {"method": name, **tally(row for row in rows if row.method == name).line}
+            for name in methods
+        ]
+        found = _table(lines)
+        return found.loc[:, found.any()]
 
     def number(self, method: str = "", measure: str = "kl") -> Number:
         """Return the first number that holds, or that of a printed method in a measure."""
@@ -129,32 +129,20 @@ class Study:
 
     def ranking(self, measure: str = "kl", first: int = 12) -> DataFrame:
         """Return the leading methods under the main protocol, on the data sets that all have."""
-        outcome = self.standings(measure)
-        heads = ("mean rank", f"mean {outcome.measure_title}", "beats", "beaten by", "by print")
-        table = {
-            line.contestant.id: (
-                f"{line.rank:.2f}",
-                fixed(line.mean, DECIMALS),
-                line.better_than,
-                line.worse_than,
-                "yes" if line.contestant.by_print else "no",
-            )
-            for line in outcome.lines[:first]
-            if line.rank is not None
-        }
-        return _frame("method", heads, table)
+        rows = [row for row in self.standings(measure).rows if row["rank"] is not None]
+        heads = ["rank", "mean", "beats", "beaten by", "note"]
+        return _table(rows[:first])[heads]
 
     def scores(self, measure: str = "kl", first: int = 12) -> DataFrame:
         """Return the mean of each leading method on each data set, all under the main protocol."""
         datasets = self.standings(measure).datasets
         names = [*self.ranking(measure, first).index, FLOOR]
         means = {unit.key: unit.mean(measure) for unit in self.answer.units}
-        places = {name: [f"{self.protocol.id}/{d}/{name}" for d in datasets] for name in names}
-        table = {
-            name: [fixed(means[key], DECIMALS) if key in means else "" for key in keys]
-            for name, keys in places.items()
-        }
-        return _frame("method", datasets, table)
+        lines = [
+            {"method": name} | {d: means.get(f"{self.protocol.id}/{d}/{name}") for d in datasets}
+            for name in names
+        ]
+        return _table(lines).round(DECIMALS)
 
     def accuracy_and_time(self, first: int = 12) -> Picture:
         """Draw the leading methods' mean KL beside the seconds of a fit, under one protocol."""
@@ -193,35 +181,30 @@ class Study:
             for unit in question.units:
                 make_unit_inputs(self.project, unit, question.seed, workspace)
             lines, _ = trials.compare(question, workspace)
-        table = {
-            line.method: (
-                _pair(line.scores.get("kl", [])),
-                _pair(line.scores.get("cosine", [])),
-                "" if line.of is None else f"{line.better} of {line.of}",
-                "" if line.p is None else f"{line.p:.3f}",
-                line.note,
-            )
+        return _table(
+            {
+                "method": line.method,
+                "KL": _pair(line.scores.get("kl", [])),
+                "cosine": _pair(line.scores.get("cosine", [])),
+                "better than the first": "" if line.of is None else f"{line.better} of {line.of}",
+                "p": "" if line.p is None else f"{line.p:.3f}",
+                "remark": line.note,
+            }
             for line in lines
-        }
-        return _frame("method", ("KL", "cosine", "better than the first", "p", "remark"), table)
+        )
 
     # ------------------------------------------------------------------ persons
 
     def persons(self, dataset: str) -> DataFrame:
         """Return KL with the same people in training and test, and with people kept apart."""
+        heads = {"mixed": "KL, same people", "apart": "KL, other people", "lost": "gain lost"}
+        heads |= {"rank_mixed": "rank, same", "rank_apart": "rank, other"}
         found = self._apart(dataset)
-        heads = ("KL, same people", "KL, other people", "gain lost", "rank, same", "rank, other")
-        table = {
-            line.method: (
-                fixed(line.mixed, DECIMALS),
-                fixed(line.apart, DECIMALS),
-                "" if line.lost is None else f"{line.lost:.0%}",
-                line.rank_mixed,
-                line.rank_apart,
-            )
-            for line in (found.lines if found else [])
-        }
-        return _frame("method", heads, table)
+        lines = [
+            asdict(line) | {"lost": "" if line.lost is None else f"{line.lost:.0%}"}
+            for line in (found.lines if found else ())
+        ]
+        return _table(lines).rename(columns=heads).round(DECIMALS)
 
     def _apart(self, dataset: str) -> PersonsApart | None:
         return next((one for one in self.answer.persons if one.dataset == dataset), None)
@@ -300,25 +283,12 @@ class Number:
 
     def parameters(self) -> DataFrame:
         """Return every setting, its value and where it comes from."""
-        return _frame(
-            "parameter",
-            ("value", "chosen by", "comes from"),
-            {
-                one["parameter"]: (one["value"], one["chosen_by"], one["from"])
-                for one in self.facts.get("parameters", [])
-            },
-        )
+        heads = {"chosen_by": "chosen by", "from": "comes from"}
+        return _table(self.facts.get("parameters", [])).rename(columns=heads)
 
     def other_settings(self) -> DataFrame:
         """Return what other settings of the method give on the same folds."""
-        return _frame(
-            "setting",
-            ("measured", "difference from the print"),
-            {
-                one["setting"]: (one["measured"], one["difference"])
-                for one in self.facts.get("what moves it", [])
-            },
-        )
+        return _table(self.facts.get("what moves it", []))
 
 
 # ---------------------------------------------------------------------- estimators and tables
@@ -356,11 +326,12 @@ def side_by_side(
 
     cv = KFold(5, shuffle=True, random_state=0) if groups is None else GroupKFold(5)
     scoring = {measure: scorer(measure) for measure in ("kl", "cosine")}
-    table = {}
+    lines = []
     for name, estimator in estimators.items():
         found = cross_validate(estimator, X, D, groups=groups, cv=cv, scoring=scoring)
-        table[name] = (_pair(-found["test_kl"]), _pair(found["test_cosine"]))
-    return _frame("method", ("KL", "cosine"), table)
+        kl, cosine = _pair(-found["test_kl"]), _pair(found["test_cosine"])
+        lines.append({"method": name, "KL": kl, "cosine": cosine})
+    return _table(lines)
 
 
 def examined(text: str, folds: int | None = None) -> Sentences:
@@ -419,11 +390,12 @@ def _read(text: str, folds: int | None) -> tuple[list[Any], linter.Beside]:
         Path(name).unlink()
 
 
-def _frame(index: str, columns: Sequence[str], lines: Mapping[str, Sequence[object]]) -> DataFrame:
+def _table(lines: Iterable[Mapping[str, object]]) -> DataFrame:
+    """Return lines as a table; their first entries name them."""
     import pandas as pd
 
-    frame = pd.DataFrame.from_dict(dict(lines), orient="index", columns=list(columns))
-    return frame.rename_axis(index)
+    found = pd.DataFrame(list(lines))
+    return found.set_index(found.columns[0]) if len(found) else found
 
 
 def _pair(values: Iterable[float]) -> str:

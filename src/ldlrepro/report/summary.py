@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ldlrepro.arena import standings as standings_of_arena
+from ldlrepro.arena.standings import Standings as Arena
 from ldlrepro.catalogue import FIVE, Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
@@ -20,17 +22,17 @@ from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.agreement_figure import COLOURS
-from ldlrepro.report.canvas import as_svg
+from ldlrepro.report.arena import trade_off
 from ldlrepro.report.content import PaperPage
-from ldlrepro.report.leaderboard import Board, Standings, collect, standings
+from ldlrepro.report.leaderboard import Standings, collect, standings
+from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
 from ldlrepro.train.records import FAILED, last_line
 
 README, TABLES, NUMBERS = "README.md", "docs/verdicts.md", "docs/numbers.md"
 CHOOSING, PEERS = "docs/choosing.md", "docs/peers.md"
-RANKED = ("structrf", "ldldf", "mslp", "peers")
-"""Protocols whose first methods are shown to who chooses one."""
-PICTURE = "docs/verdicts.svg"
+PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 NOT_RUN = "#e2e8f0"
+WIDTH, BAND = 768, 22
 
 Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
@@ -115,17 +117,11 @@ def ranking_table(outcome: Standings, first: int) -> str:
     return _markdown([("method", "mean rank", "fit, s", "note"), *_ranked(outcome, first)])
 
 
-def first_methods_table(board: Board) -> str:
-    """Return the first five methods of several protocols in Markdown."""
-    lines: list[Iterable[object]] = [
-        ("protocol", "data sets", "methods", "method", "mean rank", "fit, s", "note")
-    ]
-    of = {protocol: paper for paper, protocol in board.protocols()}
-    for protocol in RANKED:
-        outcome = standings(board, of[protocol], protocol)
-        about = (protocol, len(outcome.datasets), len(outcome.compared.ranks))
-        lines += [(*about, *line) for line in _ranked(outcome, 5)]
-    return _markdown(lines)
+def arena_table(board: Arena, first: int = 10) -> str:
+    """Return the first methods of the arena in Markdown."""
+    rows = standings_of_arena.lines(board)[:first]
+    shown = ("method", "elo", "interval", "gain", "leads", "fit s")
+    return _markdown([shown, *([row[name] for name in shown] for row in rows)])
 
 
 def _ranked(outcome: Standings, first: int) -> Iterator[tuple[str, ...]]:
@@ -174,34 +170,32 @@ def _markdown(lines: Iterable[Iterable[object]]) -> str:
 
 def picture(rows: Rows) -> str:
     """Draw a bar for each paper, as long as its numbers are many."""
-    from matplotlib.figure import Figure
-
     found = {paper.id: tally(mine).counts for paper, mine in rows.items()}
-    figure = Figure(figsize=(7.5, 2.6), layout="constrained")
-    axis = figure.add_subplot()
-    papers = list(found)[::-1]
-    start = [0] * len(papers)
+    most = max(sum(counts.values()) for counts in found.values())
+    sheet, left, bottom = Sheet(), 16 + text_width(found, 12), 36 + BAND * len(found)
+    unit, end = (WIDTH - left - 24) / most, bottom + 46
+    sheet.rectangle(0, 0, WIDTH, end, "white")
+    x = left
     for verdict in VERDICTS:
-        lengths = [found[paper][verdict] for paper in papers]
-        colour = COLOURS.get(verdict, NOT_RUN)
-        axis.barh(papers, lengths, left=start, color=colour, label=verdict, height=0.7)
-        for place, (length, left) in enumerate(zip(lengths, start, strict=True)):
-            if length >= 25:
-                ink = "black" if verdict == "not run" else "white"
-                middle = left + length / 2
-                axis.text(middle, place, str(length), ha="center", va="center", color=ink, size=8)
-        start = [left + length for left, length in zip(start, lengths, strict=True)]
-    axis.set_xlabel("printed numbers")
-    axis.spines[["top", "right", "left"]].set_visible(False)
-    axis.legend(
-        ncols=len(VERDICTS),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 1.2),
-        frameon=False,
-        fontsize=8,
-        columnspacing=1.2,
-    )
-    return as_svg(figure, transparent=False)
+        sheet.rectangle(x, 10, 11, 11, COLOURS.get(verdict, NOT_RUN))
+        sheet.text(x + 15, 15.5, verdict, 11)
+        x += 32 + text_width([verdict], 11)
+    for place, (paper, counts) in enumerate(found.items()):
+        x, middle = left, 36 + BAND * (place + 0.5)
+        sheet.text(left - 8, middle, paper, 12, "end")
+        for verdict in VERDICTS:
+            length = unit * counts[verdict]
+            sheet.rectangle(x, middle - 8, length, 16, COLOURS.get(verdict, NOT_RUN))
+            if counts[verdict] >= 25:
+                ink = INK if verdict == "not run" else "white"
+                sheet.text(x + length / 2, middle, str(counts[verdict]), 10, "middle", fill=ink)
+            x += length
+    sheet.line((left, bottom), (left + unit * most, bottom), stroke=SOFT)
+    for number in range(0, most + 1, 200):
+        sheet.line((left + unit * number, bottom), (left + unit * number, bottom + 4), stroke=SOFT)
+        sheet.text(left + unit * number, bottom + 13, f"{number:,}", 11, "middle")
+    sheet.text((left + WIDTH) / 2, bottom + 32, "printed numbers", 12, "middle")
+    return sheet.svg(WIDTH, end)
 
 
 def with_part(text: str, name: str, part: str) -> str:
@@ -222,12 +216,15 @@ def renewed(plan: Plan) -> dict[str, str]:
     rows = {paper: answers[paper].rows for paper in project.real_papers()}
     five = [row for name, mine in with_groups(rows) if name == FIVE for row in mine]
     board = collect(project, [PaperPage.of(project, answer) for answer in answers.values()])
+    paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
+    arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
         README: {"headline": headline(five)},
         TABLES: {"verdicts": verdict_table(rows), "own methods": own_table(rows)},
         NUMBERS: {"looks": looks_table(project)},
         CHOOSING: {
-            "ranks": first_methods_table(board),
+            "arena": f"{standings_of_arena.sentence(arena)}\n",
+            "arena methods": arena_table(arena),
             "persons": persons_table(answers.values()),
         },
         PEERS: {
@@ -254,7 +251,7 @@ def renewed(plan: Plan) -> dict[str, str]:
             text = with_part(text, mark, part)
         if shown:
             texts[note.relative_to(project.root).as_posix()] = text
-    return {**texts, PICTURE: picture(rows)}
+    return {**texts, PICTURE: picture(rows), ARENA_PICTURE: trade_off(arena)}
 
 
 def main() -> None:

@@ -207,6 +207,18 @@ class Rules:
         path = DATA / "eyes" / (data_set.images_of or data_set.id) / "eyes.csv"
         return [str(path)] if data_set.layout and path.is_file() else []
 
+    @property
+    def arena_data_sets(self) -> tuple[str, ...]:
+        from ldlrepro.arena.runs import DATA_SETS
+
+        return DATA_SETS
+
+    def arena_code(self, wildcards: Any) -> str:
+        """Return the digest of every method of the arena, and of what compares them."""
+        from ldlrepro.arena.runs import code_of_all
+
+        return code_of_all()
+
     def pixel_code(self, wildcards: Any) -> str:
         return digests.stage_digest("ldlrepro.data.pixels", without=FETCHING)
 

@@ -1,0 +1,1 @@
+"""Compares methods on one's own data, each with its settings chosen on training rows."""

@@ -1,0 +1,269 @@
+"""Which method to use on one's own data: nested validation within a given time."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import pkgutil
+import sys
+import time as clock
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldl.base import check_distributions, check_features
+from ldl.comparison import store as files
+from ldl.comparison.contenders import MEAN, Contender, chosen
+from ldl.comparison.result import Comparison, Entry
+from ldl.comparison.search import Searched, Task, outer_folds, search
+from ldl.errors import UserError
+
+LEADERS = 6
+"""Methods that are tuned: the best with their defaults on held-out rows."""
+TRIAL_ROWS = 400
+"""Rows of the fit by which the cost of a method is foreseen."""
+GROWTH = 1.5
+"""Power of the number of rows by which the cost of a fit is taken to grow."""
+FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
+"""Shares of the time for these fits and for runs with defaults, and of the rest for tuning."""
+IN_NO_HURRY = 1800.0
+"""Seconds from which on slow methods take part."""
+LEAST_ROWS = 20
+Job = tuple[str, Contender, Task, Path | None]
+"""Its name, the method, the task, and the folder that keeps it."""
+
+
+def compare(X: Any, D: Any, groups: Any = None, **options: Any) -> Comparison:
+    """Compare methods on your data, and say which to use.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (rows, features)
+        Features; finite numbers.
+    D : array-like or data frame of shape (rows, labels)
+        A label distribution in each row.
+    groups : array-like of shape (rows,) or None, default=None
+        Whom each row belongs to, such as a person; all rows of one are tested together.
+    **options : dict
+        Parameters of ``ldl.comparison.compare.Arena``, such as ``time=60``.
+
+    Returns
+    -------
+    Comparison
+        ``sentence`` says which method to use, ``table`` has a line for each, ``best`` is the winner
+        fitted to all rows, ``imports`` and ``code`` are the lines that make it.
+
+    Examples
+    --------
+    >>> from ldl import compare
+    >>> from ldl.datasets import make_distributions
+    >>> X, D = make_distributions(60, 5, 3, random_state=0)
+    >>> found = compare(X, D, methods=["SABFGS", "AAKNN"], time=10, settings=3)
+    >>> found.winner
+    'SABFGS'
+    """
+    return Arena(**options).compare(X, D, groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arena:
+    """Compares methods by nested validation, within a given time.
+
+    Every method runs with its defaults on every outer fold. The six that do best on rows held out
+    of the training rows are tuned on such rows. Tested rows decide nothing but the final order.
+    Methods that would take too long are left out, and named.
+
+    Parameters
+    ----------
+    methods : dict, list of str or None, default=None
+        Names of methods, or a dict of estimators of your own by name; its value is None for a
+        method that is known by its name. None for all that are known.
+    time : float, default=600.0
+        Seconds that may be spent. With 1,800 or more, slow methods take part.
+    folds : int, default=5
+        Outer folds.
+    settings : int, default=25
+        Settings that are tried at most of a method that is tuned.
+    measure : str, default='kl'
+        Measure that decides.
+    n_jobs : int, default=1
+        Processes; -1 for one on every core.
+    random_state : int, default=0
+        Seed of folds and methods.
+    store : path or None, default=None
+        Folder that keeps finished folds, so that a comparison that was stopped goes on.
+    verbose : bool, default=False
+        Print progress.
+    """
+
+    methods: Mapping[str, Any] | Sequence[str] | None = None
+    time: float = 600.0
+    folds: int = 5
+    settings: int = 25
+    measure: str = "kl"
+    n_jobs: int = 1
+    random_state: int = 0
+    store: str | Path | None = None
+    verbose: bool = False
+    started: float = field(default_factory=clock.monotonic, repr=False)
+
+    def compare(self, X: Any, D: Any, groups: Any = None) -> Comparison:
+        """Compare methods on features and label distributions."""
+        X = check_features(X, accepts_sparse=False)
+        D, _ = check_distributions(D, len(X))
+        of = None if groups is None else np.asarray(groups)
+        _demand_enough(len(X), of, self.folds)
+        outer = outer_folds(len(X), of, self.folds, self.random_state)
+        shared = (of, self.measure, max(2, self.settings), 0.0, self.random_state)
+        tasks = [Task(X, D, train, test, *shared) for train, test in outer]
+        kept = self._kept(tasks)
+        contenders, left_out = self._affordable(tasks[0])
+        found = self._searched(contenders, tasks, kept)
+        order = sorted(contenders, key=lambda one: _mean_loss(found[one.name]))
+        leaders = [one for one in order if one.space and one.name != MEAN][:LEADERS]
+        left = max(0.0, self.time - (clock.monotonic() - self.started)) * self.workers
+        each = FOR_TUNING * left / max(1, len(leaders) * (self.folds + 1))
+        longer = [replace(task, seconds=each) for task in tasks]
+        found |= self._searched(leaders, longer, kept)
+        entries = [Entry(one, found[one.name], one in leaders) for one in contenders]
+        result = Comparison(X, D, outer, self.measure, entries, left_out)
+        winner = next(entry for entry in entries if entry.name == result.winner)
+        every = np.arange(len(X))
+        budget = each if winner.tuned else 0.0
+        whole = replace(tasks[0], train=every, test=every[:1], seconds=budget)
+        ((_, final),) = self._run([(f"{winner.name}.all", winner.contender, whole, kept)])
+        settings = final.found["tuned"].settings[0][1]
+        return replace(result, settings=settings, random_state=self.random_state)
+
+    @property
+    def workers(self) -> int:
+        return self.n_jobs if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
+
+    def _affordable(self, task: Task) -> tuple[list[Contender], dict[str, str]]:
+        """Keep methods, the cheapest first, whose defaults fit into their share of the time.
+
+        The cost of each is foreseen by a fit to few rows.
+        """
+        contenders = chosen(self.methods, slow=self.time >= IN_NO_HURRY)
+        few = np.random.default_rng(self.random_state).permutation(task.train)[:TRIAL_ROWS]
+        self._say(f"a fit of {len(few)} rows for each of {len(contenders)} methods, for its cost")
+        trial = replace(task, train=few, settings=1)
+        jobs: list[Job] = [(one.name, one, trial, None) for one in contenders]
+        costs: dict[str, float] = {}
+        left_out: dict[str, str] = {}
+        fits = len(task.splits()) + 1
+        grown = max(1.0, len(task.train) / len(few)) ** GROWTH
+        for name, searched in self._run(jobs * 2):  # the first loads and compiles
+            if costs and clock.monotonic() - self.started > FOR_TRIALS * self.time:
+                break
+            if searched.found:
+                one = searched.found["default"]
+                cost = (one.fit_s + one.predict_s) * fits * grown
+                costs[name] = min(cost, costs.get(name, cost))
+            else:
+                left_out[name] = searched.error
+        untried = {one.name for one in contenders} - costs.keys() - left_out.keys()
+        left_out |= dict.fromkeys(untried, "too little time to try it")
+        spent, kept = 0.0, []
+        for name in sorted(costs, key=lambda name: (name != MEAN, costs[name])):
+            spent += costs[name] * self.folds
+            if spent <= FOR_DEFAULTS * self.time * self.workers or name == MEAN:
+                kept.append(name)
+            else:
+                left_out[name] = f"too slow for the time: about {costs[name]:.0f} s a fold"
+        return [one for one in contenders if one.name in kept], left_out
+
+    # ------------------------------------------------------------------ running and keeping
+
+    def _searched(
+        self, contenders: Sequence[Contender], tasks: Sequence[Task], kept: Path | None
+    ) -> dict[str, list[Searched]]:
+        """Return what each method finds, fold by fold."""
+        jobs: list[Job] = [
+            (f"{one.name}.{fold}", one, task, kept)
+            for fold, task in enumerate(tasks)
+            for one in contenders
+        ]
+        found = dict(self._run(jobs))
+        return {
+            one.name: [found[f"{one.name}.{fold}"] for fold in range(len(tasks))]
+            for one in contenders
+        }
+
+    def _run(self, jobs: Sequence[Job]) -> Iterator[tuple[str, Searched]]:
+        """Yield outcomes by name, in the order in which they come."""
+        from sklearn.utils.parallel import Parallel, delayed
+
+        parallel = Parallel(n_jobs=self.workers, return_as="generator_unordered")
+        done = parallel(delayed(_one)(*job) for job in jobs)
+        for count, (name, searched, message) in enumerate(done, start=1):
+            self._say(f"{count} of {len(jobs)}: {name}{message}")
+            yield name, searched
+
+    def _say(self, line: str) -> None:
+        if self.verbose:
+            spent = clock.monotonic() - self.started
+            print(f"{spent:5.0f} of {self.time:.0f} s  {line}", file=sys.stderr, flush=True)
+
+    def _kept(self, tasks: Sequence[Task]) -> Path | None:
+        """Return the folder of this very comparison: same rows, folds, measure and settings."""
+        if self.store is None:
+            return None
+        digest = hashlib.sha256()
+        for array in (tasks[0].X, tasks[0].D, *(task.test for task in tasks)):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        version = pkgutil.resolve_name("ldl.__version__")
+        told = (self.measure, self.settings, self.random_state, version)
+        digest.update(repr(told).encode())
+        return Path(self.store) / digest.hexdigest()[:12]
+
+
+def _demand_enough(rows: int, groups: np.ndarray | None, folds: int) -> None:
+    if rows < LEAST_ROWS:
+        raise UserError(f"{rows} rows are too few to compare methods; {LEAST_ROWS} are needed")
+    if groups is None:
+        return
+    if groups.shape != (rows,):
+        raise UserError(f"groups must have shape ({rows},), one for each row, got {groups.shape}")
+    if (count := len(np.unique(groups))) < folds:
+        raise UserError(f"{folds} folds need as many groups, there are {count}; set folds={count}")
+
+
+def _mean_loss(found: Sequence[Searched]) -> float:
+    """Return the mean loss over folds, on held-out rows."""
+    return float(np.mean([one.loss for one in found]))
+
+
+def _one(
+    name: str, contender: Contender, task: Task, kept: Path | None
+) -> tuple[str, Searched, str]:
+    """Do a task, or find it done; a longer search goes on from one with the defaults alone."""
+    if kept is None:
+        return name, search(contender, task), ""
+    code = _code(contender)
+    stage = "default" if task.seconds == 0.0 else "tuned"
+    path, before = (kept / f"{name}.{part}.npz" for part in (stage, "default"))
+    there = files.load(path)
+    if there and there[1]["code"] == code:
+        return name, there[0], ", done before"
+    begun = files.load(before)
+    tried = begun[0].tried[:1] if begun and begun[1]["code"] == code else ()
+    searched = search(contender, task, tried)
+    files.save(path, searched, {"code": code})
+    return name, searched, ""
+
+
+def _code(contender: Contender) -> str:
+    """Return what tells a method of one's own from an earlier one of its name."""
+    model = contender.make()
+    text = repr(model)
+    if contender.family == "own":
+        try:
+            text += inspect.getsource(type(model))
+        except (OSError, TypeError):
+            text += str(clock.time())  # typed in a prompt: nothing tells it from another
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,153 @@
+"""Which method the records recommend for a data set.
+
+Protocols whose folds are the same rows are one comparison, whatever they are called: equal folds
+have equal digests. The comparison with the most methods answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ldl.comparison.contenders import MEAN
+from ldl.comparison.result import ALPHA, corrected_t
+from ldl.metrics import better
+from ldlrepro.arena.runs import ARENA
+from ldlrepro.arena.standings import method_of, read, tables
+from ldlrepro.catalogue import DataSet, Method
+from ldlrepro.core.errors import UserError
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import UnitScores, is_complete
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods on the same folds of a data set."""
+
+    sources: str
+    """Protocols, with commas."""
+    scores: dict[str, np.ndarray]
+    """Method -> the measure fold by fold."""
+    mean: str
+    """The method that predicts the mean of the training labels."""
+    train: float
+    test: float
+    """Training and tested rows of a fold."""
+    apart: bool
+    """Whether persons are kept whole."""
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A sentence, and a line for each method, the best first."""
+
+    said: str
+    lines: list[dict[str, Any]]
+
+
+def recommend(judge: Judge, data_set: DataSet, groups: bool, measure: str) -> Advice:
+    """Say which method is best on a data set; with ``groups``, for persons never seen."""
+    found = [*_of_arena(judge, data_set, measure), *_of_protocols(judge, data_set, measure)]
+    known = any(one.apart for one in found)
+    if groups and not known:
+        raise UserError(f"nothing has kept the persons of {data_set.id} apart. Leave out --groups")
+    fitting = [one for one in found if one.apart == groups and one.mean in one.scores]
+    if not fitting:
+        raise UserError(
+            f"nothing has run on {data_set.id} yet. Type `ldlrepro arena {data_set.id}`"
+        )
+    return _advice(data_set, max(fitting, key=lambda one: len(one.scores)), measure)
+
+
+def _of_arena(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Comparison]:
+    paths = tables(judge.workspace.results, judge.project.root / "reference")
+    if data_set.id not in paths:
+        return
+    path = paths[data_set.id]
+    rows = read({data_set.id: path})
+    facts = json.loads(path.with_name("facts.json").read_text(encoding="utf-8"))
+    scores = {
+        f"{method}, {kind}": part.sort_values("fold")[measure].to_numpy()
+        for (method, kind), part in rows.groupby(["method", "kind"])
+        if method != MEAN or kind == "default"
+    }
+    folds = len(next(iter(scores.values())))
+    whole = {name: values for name, values in scores.items() if len(values) == folds}
+    test = facts["rows"] / folds
+    mean = f"{MEAN}, default"
+    yield Comparison(ARENA, whole, mean, facts["rows"] - test, test, facts["persons"] > 0)
+
+
+def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Comparison]:
+    """Yield the records of papers, those of equal folds together."""
+    units = [
+        unit
+        for paper in judge.project.papers
+        for unit in judge.plan.units(paper)
+        if unit.data_set.id == data_set.id and _may_be_used(unit.method)
+    ]
+    planned = {unit.key: unit for unit in units}
+    by_folds: dict[str, list[UnitScores]] = defaultdict(list)
+    for scored in judge.sources(units).chosen(units):
+        if is_complete(planned[scored.key], scored) and scored.values(measure):
+            by_folds[scored.rows[0].folds_sha256].append(scored)
+    for members in by_folds.values():
+        first = members[0].rows
+        protocols = dict.fromkeys(one.protocol for one in members)
+        yield Comparison(
+            ", ".join(protocols),
+            {one.method: np.array(one.values(measure)) for one in members},
+            "train_mean",
+            float(np.mean([row.n_train for row in first])),
+            float(np.mean([row.n_test for row in first])),
+            judge.project.protocol(members[0].protocol).scheme == "leave_one_group_out",
+        )
+
+
+def _may_be_used(method: Method) -> bool:
+    """Tell whether a method can be recommended: the print chose none of its settings."""
+    is_reading = "=" in method.id
+    return not (method.sees_test_labels or method.origins.print or is_reading)
+
+
+def _advice(data_set: DataSet, found: Comparison, measure: str) -> Advice:
+    sign = 1.0 if better(measure) == "lower" else -1.0
+    means = {name: float(values.mean()) for name, values in found.scores.items()}
+    order = sorted(means, key=lambda name: sign * means[name])
+    first, floor = order[0], means[found.mean]
+
+    def p(other: str) -> float:
+        gains = found.scores[first] - found.scores[other]
+        return corrected_t(gains, found.train, found.test)
+
+    def gain(name: str) -> float:
+        return sign * (1 - means[name] / floor)
+
+    lines = [
+        {
+            "method": name,
+            measure: f"{means[name]:.4f}",
+            "gain": f"{gain(name):.0%}",
+            "p": "" if name == first else f"{p(name):.3f}",
+        }
+        for name in order
+    ]
+    same = method_of(first), method_of(found.mean)
+    others = [name for name in order if method_of(name) not in same]
+    methods = {method_of(name) for name in others}
+    alike = {method_of(name) for name in others if p(name) > ALPHA}
+    folds = len(found.scores[first])
+    said = (
+        f"Use {first}. On {data_set.title} its {measure} is {means[first]:.4f}, "
+        f"{gain(first):.0%} better than the mean of the training labels. "
+        f"The next method, {others[0]}, has {means[others[0]]:.4f} (p = {p(others[0]):.2g}). "
+        f"{folds} folds cannot tell {len(alike)} of {len(methods)} other methods from the first. "
+        f"Folds: {found.sources}{', persons whole' if found.apart else ''}."
+    )
+    return Advice(said, lines)

@@ -1,0 +1,236 @@
+"""What the records of the arena say: who leads, by how much, at what cost, how sure.
+
+The data sets of one family share their rows, so a family counts as one everywhere. Raw divergences
+are never averaged over data sets: a method's loss is divided by that of the training mean first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ldl.comparison.contenders import MEAN
+from ldl.metrics import better
+from ldlrepro.core.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BASE, BASE_ELO = "RFRegression, default", 1000.0
+"""The method that has this Elo rating by definition."""
+DRAWS, SEED = 500, 2026
+"""Drawn sets of families behind each interval."""
+KINDS = ("default", "tuned", "ensemble")
+
+
+def tables(results: Path, reference: Path) -> dict[str, Path]:
+    """Return the table of each data set: the local one, else the maintainers'."""
+    found: dict[str, Path] = {}
+    for folder in (reference, results):
+        paths = sorted((folder / "arena").glob("*/scores.csv"))
+        found |= {path.parent.name: path for path in paths}
+    return found
+
+
+def read(paths: Mapping[str, Path]) -> pd.DataFrame:
+    """Return all rows of the arena, with a column for the data set."""
+    import pandas as pd
+
+    if not paths:
+        raise UserError("nothing has run in the arena yet: snakemake --cores all arena")
+    frames = [pd.read_csv(path).assign(dataset=name) for name, path in paths.items()]
+    return pd.concat(frames, ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Standings:
+    """Methods, in their kinds, compared over data sets on which all of them ran."""
+
+    rows: pd.DataFrame
+    families: Mapping[str, str]
+    """Data set -> its family, where it has one."""
+    measure: str = "kl"
+
+    def __post_init__(self) -> None:
+        if better(self.measure) == "higher":
+            raise UserError("the arena compares losses: kl, chebyshev and others that are best low")
+
+    @cached_property
+    def unfinished(self) -> list[str]:
+        """Data sets on which some method has not run, and which do not count for that."""
+        ran = self.rows.groupby("dataset")["method"].nunique()
+        return sorted(ran[ran < self.rows["method"].nunique()].index)
+
+    @cached_property
+    def losses(self) -> pd.DataFrame:
+        """Mean loss over folds as a share of the training mean's: data sets by methods.
+
+        A kind that did not run on a data set counts as the defaults there.
+        """
+        import pandas as pd
+
+        rows = self.rows[~self.rows["dataset"].isin(self.unfinished)]
+        if rows.empty:
+            raise UserError("no data set has every method yet: snakemake --cores all arena")
+        wide = rows.pivot_table(self.measure, "dataset", ["method", "kind"], aggfunc="mean")
+        floor = wide[MEAN, "default"]
+        shares = {f"{MEAN}, default": floor / floor}
+        for method in rows["method"].unique():
+            for kind in KINDS:
+                if method != MEAN and (method, kind) in wide:
+                    values = wide[method, kind].fillna(wide[method, "default"])
+                    shares[f"{method}, {kind}"] = values / floor
+        return pd.DataFrame(shares)
+
+    @cached_property
+    def family(self) -> pd.Series:
+        """The family of each data set; one without a family is its own."""
+        import pandas as pd
+
+        names = self.losses.index
+        return pd.Series([self.families.get(name, name) for name in names], index=names)
+
+    @cached_property
+    def by_family(self) -> pd.DataFrame:
+        """Mean logarithm of the share of the loss: families by methods."""
+        logs = self.losses.clip(lower=1e-6).apply(np.log)
+        return logs.groupby(self.family).mean()
+
+    def wins(self, families: Sequence[str]) -> np.ndarray:
+        """Return how often the method of a row beats that of a column, families counting alike."""
+        total = np.zeros((self.losses.shape[1],) * 2)
+        for name in families:
+            values = self.losses[self.family == name].to_numpy()
+            ahead = values[:, :, None] < values[:, None, :]
+            equal = values[:, :, None] == values[:, None, :]
+            total += (ahead + 0.5 * equal).mean(axis=0)
+        return total
+
+    def elo(self, families: Sequence[str]) -> np.ndarray:
+        """Return Elo ratings: the Bradley-Terry model's strengths for the wins on families."""
+        wins = self.wins(families)
+        np.fill_diagonal(wins, 0.0)
+        wins += 0.1  # nobody wins or loses without end
+        np.fill_diagonal(wins, 0.0)
+        games, strength = wins + wins.T, np.ones(len(wins))
+        for _ in range(1000):
+            new = wins.sum(axis=1) / (games / (strength[:, None] + strength)).sum(axis=1)
+            new /= np.exp(np.log(new).mean())
+            done = np.abs(np.log(new / strength)).max() < 1e-9
+            strength = new
+            if done:
+                break
+        rating = 400.0 * np.log10(strength)
+        return np.asarray(rating - rating[list(self.losses.columns).index(BASE)] + BASE_ELO)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A line for each method and kind, the best by Elo first."""
+        import pandas as pd
+
+        names = list(self.by_family.index)
+        generator = np.random.default_rng(SEED)
+        drawn = np.array(
+            [self.elo(list(generator.choice(names, len(names)))) for _ in range(DRAWS)]
+        )
+        low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+        wins = self.wins(names)
+        np.fill_diagonal(wins, 0.0)
+        best = self.losses.min(axis=1)
+        improvable = (1 - self.losses.rdiv(best, axis=0)).groupby(self.family).mean().mean()
+        costs = self.rows.groupby(["method", "kind"])[["fit_s", "predict_s", "search_s"]].median()
+        found = pd.DataFrame(
+            {
+                "method": self.losses.columns,
+                "elo": self.elo(names),
+                "low": low,
+                "high": high,
+                "win_rate": wins.sum(axis=1) / (len(names) * (len(wins) - 1)),
+                "gain": 1 - np.exp(self.by_family.mean().to_numpy()),
+                "improvability": improvable.to_numpy(),
+                "leads": self._leads(),
+            }
+        )
+        for cost in costs:
+            found[cost] = [
+                costs[cost].get((method_of(name), name.partition(", ")[2]), np.nan)
+                for name in self.losses.columns
+            ]
+        return found.sort_values("elo", ascending=False, kind="stable").reset_index(drop=True)
+
+    def _leads(self) -> list[float]:
+        """Return on how many families each method is the best."""
+        first = self.by_family.idxmin(axis=1)
+        return [float((first == name).sum()) for name in self.losses.columns]
+
+    @cached_property
+    def halves(self) -> tuple[float, float, float]:
+        """Return how well half of the families foretell the other half.
+
+        These are, over all halves: the share in which the leader of one also leads the other, the
+        mean place of that leader in the other, and the mean rank correlation of all methods.
+        """
+        from scipy.stats import rankdata, spearmanr
+
+        logs = self.by_family
+        size, names = len(logs) // 2, range(len(logs))
+        same, places, correlations = [], [], []
+        for half in itertools.combinations(names, size):
+            rest = [name for name in names if name not in half]
+            one, other = (logs.iloc[list(part)].mean().to_numpy() for part in (half, rest))
+            place = rankdata(other)[one.argmin()]
+            same.append(place == 1)
+            places.append(place)
+            correlations.append(spearmanr(one, other).statistic)
+        return float(np.mean(same)), float(np.mean(places)), float(np.mean(correlations))
+
+
+def method_of(name: str) -> str:
+    """Return the method of a method and kind."""
+    return name.partition(",")[0]
+
+
+def lines(board: Standings) -> list[dict[str, str]]:
+    """Return a line for each method and kind, the best first."""
+    return [
+        {
+            "method": row["method"],
+            "elo": f"{row['elo']:.0f}",
+            "interval": f"{row['low']:.0f} to {row['high']:.0f}",
+            "gain": f"{row['gain']:.0%}",
+            "leads": f"{row['leads']:.0f}",
+            "fit s": f"{row['fit_s']:.2g}",
+            "win rate": f"{row['win_rate']:.0%}",
+            "improvability": f"{row['improvability']:.0%}",
+            "predict s": f"{row['predict_s']:.2g}",
+            "search s": f"{row['search_s']:.2g}",
+        }
+        for row in board.table.to_dict("records")
+    ]
+
+
+def sentence(board: Standings) -> str:
+    """Say who leads, by how much, at what cost, and how sure that is."""
+    first, second = board.table.to_dict("records")[:2]
+    said = (
+        f"{first['method']} leads over {len(board.losses)} public sets of "
+        f"{len(board.by_family)} families. It takes {first['gain']:.0%} off the {board.measure} of "
+        f"the training mean; {second['method']}, which is second, takes {second['gain']:.0%}. A "
+        f"fit costs {first['fit_s']:.2g} CPU seconds."
+    )
+    if len(board.by_family) > 3:
+        same, place, rho = board.halves
+        said += (
+            f" How sure is that? Split the families in halves: the leader of one half leads the "
+            f"other in {same:.0%} of all splits, and comes in place {place:.0f} on average. The "
+            f"orders of all methods correlate by {rho:.2f}."
+        )
+    if board.unfinished:
+        said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."
+    return said

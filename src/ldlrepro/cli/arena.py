@@ -1,0 +1,170 @@
+"""Verbs that say which method to use: on one's own data, and by the records."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldlrepro.cli.here import HERE
+from ldlrepro.cli.output import answer, paragraph
+from ldlrepro.cli.verb import IDS, OF_WORKFLOW, flag, takes, verb
+from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.progress import say
+
+if TYPE_CHECKING:
+    from ldl.comparison.result import Comparison
+
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def duration(text: str) -> float:
+    """Parse a time such as 90s, 10m or 1.5h."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in UNITS else (text, "s")
+    try:
+        seconds = float(number) * UNITS[unit]
+    except ValueError:
+        seconds = 0.0
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90s, 10m or 1.5h")
+    return seconds
+
+
+def names(text: str) -> list[str]:
+    """Parse names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+@verb(
+    takes("data", help="a table of yours (.csv, .parquet, .mat), or id of a public data set"),
+    takes("--labels", type=names, default=[], help="columns of the label degrees, with commas"),
+    takes("--groups", help="column that says which rows belong together, such as a person"),
+    takes("--ignore", type=names, default=[], help="columns that are no features, with commas"),
+    takes("--time", type=duration, default=600.0, help="such as 90s, 10m or 1h; default 10m"),
+    takes("--methods", type=names, default=[], help="only these, with commas; default: all"),
+    takes("--measure", default="kl", help="measure that decides; default: %(default)s"),
+    takes("--threads", type=int, default=os.cpu_count() or 1, help="processes; default: all cores"),
+    takes("--predictions", help="write the predictions of a public set to this .parquet file"),
+    OF_WORKFLOW,
+    table=True,
+    examples=[
+        "ldlrepro arena my.csv --labels happy,sad,angry",
+        "ldlrepro arena my.csv --labels happy,sad,angry --groups person --time 30m",
+        "ldlrepro arena sjaffe --predictions sjaffe.parquet",
+    ],
+)
+def arena(args: argparse.Namespace) -> int:
+    """Compare methods on your own table, and say which to use and how sure that is.
+
+    Settings are chosen on training rows. The answer is a sentence, a line for each method, a page
+    and a short program that fits the winner. A comparison that was stopped goes on. A public data
+    set runs as the protocol of the arena says.
+    """
+    path = Path(args.data)
+    if path.suffix or path.is_file():
+        return _own(args, path)
+    from ldlrepro.arena import runs
+    from ldlrepro.catalogue import from_environment
+    from ldlrepro.train.inputs import global_seed, make_inputs
+
+    project = from_environment()
+    data_set = project.data_set(project.id_called("dataset", args.data))
+    if not args.of_workflow:
+        make_inputs(project, data_set, None, global_seed(project), HERE)
+    say(f"{runs.run(data_set.id, HERE, args.methods)}")
+    if args.predictions:
+        rows = runs.write_predictions(data_set.id, HERE, Path(args.predictions))
+        say(f"{rows:,} predictions: {args.predictions}")
+    return 0
+
+
+def _own(args: argparse.Namespace, path: Path) -> int:
+    """Compare methods on a table, and write page and program beside the finished folds."""
+    from ldl import compare
+    from ldl.metrics import better
+    from ldlrepro.core.files import write_text
+    from ldlrepro.data.own_table import read_own
+    from ldlrepro.report.arena import own_page
+
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
+    if not args.labels:
+        raise UserError(
+            f"which columns of {path} are the labels? Type `ldlrepro arena {path} --labels A,B,C`"
+        )
+    try:
+        better(args.measure)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    table = read_own(path, args.labels, args.groups, args.ignore)
+    say(paragraph(" ".join([f"{path}: {table.seen}", *table.remarks])))
+    folder = HERE.results / "arena" / "own" / path.stem
+    found = compare(
+        table.X,
+        table.D,
+        groups=table.groups,
+        methods=args.methods or None,
+        time=args.time,
+        measure=args.measure,
+        n_jobs=args.threads,
+        store=folder / "folds",
+        verbose=not args.quiet,
+    )
+    program, page = folder / "best.py", folder / "index.html"
+    write_text(program, f"{table.imports}{found.imports}\n{table.code}{found.code}")
+    write_text(page, own_page(path.name, " ".join([table.seen, *table.remarks]), found))
+    answer(args, _lines(found), found.sentence, first=6)
+    if not args.json:
+        if found.left_out:
+            print(paragraph(f"\nLeft out (more time: --time): {', '.join(found.left_out)}."))
+        print(f"\nThe winner in code: {program}\nAs a page: {page.resolve().as_uri()}")
+    return 0
+
+
+def _lines(found: Comparison) -> list[dict[str, Any]]:
+    """Return a row for each method."""
+    return [
+        {
+            "method": row["method"],
+            found.measure: f"{row[found.measure]:.4f}",
+            "gain": f"{row['gain']:.0%}",
+            "p": "" if row["method"] == found.winner else f"{row['p']:.3f}",
+            "settings": row["settings"],
+            "fit s": f"{row['fit_s']:.2g}",
+            "note": row["note"],
+        }
+        for row in found.table.to_dict("records")
+    ]
+
+
+@verb(
+    takes("dataset", nargs="?", help=f"{IDS['dataset']}; default: all of the arena"),
+    flag("--groups", "for persons, or other groups, that training has not seen"),
+    takes("--measure", default="kl", help="default: %(default)s"),
+    table=True,
+    examples=["ldlrepro recommend", "ldlrepro recommend sbu_3dfe --groups"],
+)
+def recommend(args: argparse.Namespace) -> int:
+    """Say which method to use for data like a public set, by the records; or which leads overall.
+
+    For a table of your own, type `ldlrepro arena`.
+    """
+    from ldl.metrics import BETTER
+    from ldlrepro.arena import advice, standings
+    from ldlrepro.cli.here import judge_here
+
+    if args.measure not in BETTER:
+        raise UserError(
+            f"no measure '{args.measure}'.{nearest(args.measure, BETTER)} "
+            f"Choose from: {', '.join(BETTER)}"
+        )
+    judge = judge_here(args)
+    project = judge.project
+    if args.dataset:
+        data_set = project.data_set(args.dataset)
+        found = advice.recommend(judge, data_set, args.groups, args.measure)
+        return answer(args, found.lines, found.said)
+    paths = standings.tables(HERE.results, project.root / "reference")
+    board = standings.Standings(standings.read(paths), project.families, args.measure)
+    return answer(args, standings.lines(board), standings.sentence(board), first=6)

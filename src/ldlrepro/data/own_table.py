@@ -1,0 +1,212 @@
+"""Reads a table of somebody's own for the arena, and says what stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ldlrepro.core.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NEARLY = 0.999
+"""Correlation from which on a feature counts as a copy of a label."""
+FORMATS = ".csv, .tsv, .parquet or .mat"
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """Features and distributions, row by row, with what was noticed."""
+
+    X: pd.DataFrame
+    D: pd.DataFrame
+    groups: np.ndarray | None
+    seen: str
+    """One sentence: how large it is."""
+    imports: str
+    """Import lines of ``code``."""
+    code: str
+    """Lines of Python that read X and D."""
+    remarks: list[str] = field(default_factory=list)
+
+
+def read_own(
+    path: Path, labels: Sequence[str], groups: str | None, ignore: Sequence[str]
+) -> OwnTable:
+    """Read a table whose columns ``labels`` are the degrees; of a .mat file, a matrix of them."""
+    table, reading, labels = _table(path, list(labels))
+    for name in [*labels, *ignore, *([groups] if groups else [])]:
+        if name not in table.columns:
+            listed = ", ".join(map(str, table.columns[:20]))
+            raise UserError(
+                f"{path}: there is no column '{name}'.{nearest(name, map(str, table.columns))} "
+                f"It has: {listed}{', ...' if len(table.columns) > 20 else ''}"
+            )
+    if len(labels) < 2:
+        raise UserError("--labels needs at least two columns, such as --labels happy,sad,angry")
+    table = table.drop(columns=list(ignore))
+    remarks: list[str] = []
+    of = table.pop(groups).to_numpy() if groups else None
+    _demand_numbers(path, table, labels)
+    kept = table.notna().all(axis=1).to_numpy()
+    _note_left_out(kept, "have gaps", remarks)
+    degrees = table[labels].to_numpy(dtype=np.float64)
+    if (degrees[kept] < 0).any():
+        raise UserError(f"{path}: the labels have negative values; degrees are 0 or more")
+    positive = np.nan_to_num(degrees).sum(axis=1) > 0
+    _note_left_out(positive | ~kept, "have labels that are all zero", remarks)
+    kept = kept & positive
+    table, of = table[kept].reset_index(drop=True), None if of is None else of[kept]
+    if table.empty:
+        raise UserError(f"{path}: no row is left")
+    D = table[labels].astype(np.float64)
+    sums = D.sum(axis=1)
+    if (np.abs(sums - 1) > 1e-3).any():
+        remarks.append("Labels do not sum to 1; each row is divided by its sum.")
+    D = D.div(sums, axis=0)
+    X = table.drop(columns=labels).astype(np.float64)
+    if X.columns.empty:
+        raise UserError(f"{path}: every column is a label or ignored; no feature is left")
+    code = _code(reading, labels, [*ignore, *([groups] if groups else [])])
+    return _looked_at(X, D, of, groups, code, remarks)
+
+
+def _code(reading: str, labels: Sequence[str], dropped: Sequence[str]) -> tuple[str, str]:
+    """Return the imports and the lines that read the table again."""
+    own = reading.startswith("of_matrices")
+    home = "from ldlrepro.data.own_table import of_matrices" if own else "import pandas as pd"
+    features = f"table.drop(columns={[*labels, *dropped]!r})"
+    return f"{home}\n", (
+        f"table = {reading}.dropna()\nD = table[{list(labels)!r}]\n"
+        f"X, D = {features}, D.div(D.sum(axis=1), axis=0)\n"
+    )
+
+
+def _table(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]:
+    """Return the table, the call that reads it, and the names of the columns of its labels."""
+    import pandas as pd
+
+    kind, place = path.suffix.lower(), str(path.resolve())
+    try:
+        if kind == ".parquet":
+            return pd.read_parquet(path), f"pd.read_parquet({place!r})", labels
+        if kind == ".mat":
+            return _of_matlab(path, labels)
+        if kind in (".csv", ".tsv", ".txt"):
+            with open(path, encoding="utf-8-sig") as handle:
+                separator = max(",;\t", key=handle.readline().count)
+            reading = f"pd.read_csv({place!r}, sep={separator!r})"
+            return pd.read_csv(path, sep=separator, encoding="utf-8-sig"), reading, labels
+    except (ValueError, OSError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    raise UserError(f"{path}: the arena reads {FORMATS}")
+
+
+def _of_matlab(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]:
+    """Return a matrix of labels and the widest other of its rows, as one table."""
+    from scipy.io import loadmat
+
+    stored = {name: value for name, value in loadmat(path).items() if np.ndim(value) == 2}
+    if len(labels) != 1 or labels[0] not in stored:
+        known = ", ".join(name for name in stored if not name.startswith("__"))
+        raise UserError(f"{path}: --labels names the matrix of the labels, one of: {known}")
+    name = labels[0]
+    rows = stored[name].shape[0]
+    others = {
+        other: value.shape[1]
+        for other, value in stored.items()
+        if other != name and value.shape[0] == rows
+    }
+    if not others:
+        raise UserError(f"{path}: no other matrix has {rows} rows, which features would need")
+    features = max(others, key=lambda other: others[other])
+    table = of_matrices(path, features, name)
+    reading = f"of_matrices({str(path.resolve())!r}, {features!r}, {name!r})"
+    return table, reading, [str(column) for column in table.columns[others[features] :]]
+
+
+def of_matrices(path: str | Path, features: str, labels: str) -> pd.DataFrame:
+    """Return two matrices of a .mat file side by side, their columns numbered."""
+    import pandas as pd
+    from scipy.io import loadmat
+
+    stored = loadmat(path)
+    parts = []
+    for name in (features, labels):
+        matrix = stored[name]
+        matrix = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+        parts.append(pd.DataFrame(matrix).add_prefix(f"{name}_"))
+    return pd.concat(parts, axis=1)
+
+
+def _demand_numbers(path: Path, table: pd.DataFrame, labels: Sequence[str]) -> None:
+    text = [str(name) for name in table.select_dtypes(exclude=["number", "bool"]).columns]
+    if not text:
+        return
+    if bad := [name for name in text if name in labels]:
+        raise UserError(
+            f"{path}: the label '{bad[0]}' holds text, such as {table[bad[0]].iloc[0]!r}"
+        )
+    raise UserError(
+        f"{path}: {', '.join(text)} hold text. Write them as numbers, or leave them out: "
+        f"--ignore {','.join(text)}"
+    )
+
+
+def _note_left_out(kept: np.ndarray, why: str, remarks: list[str]) -> None:
+    if gone := int((~kept).sum()):
+        remarks.append(f"{gone} of {len(kept)} rows {why} and are left out.")
+
+
+def _looked_at(
+    X: pd.DataFrame,
+    D: pd.DataFrame,
+    groups: np.ndarray | None,
+    name: str | None,
+    code: tuple[str, str],
+    remarks: list[str],
+) -> OwnTable:
+    """Describe the table, warn of what misleads, and keep rows with equal features together."""
+    seen = f"{len(X):,} rows, {X.shape[1]:,} features, {D.shape[1]} labels"
+    if groups is not None:
+        seen += f", {len(np.unique(groups)):,} different values of {name}"
+    if zeros := float((D.to_numpy() == 0).mean()):
+        seen += f"; {zeros:.0%} of the degrees are zero"
+    still = [str(column) for column in X.columns if X[column].nunique() == 1]
+    if still:
+        remarks.append(f"Features that never change: {', '.join(still[:5])} ({len(still)} in all).")
+    for feature, label in _copies(X, D):
+        remarks.append(
+            f"The feature {feature} is nearly the label {label}. If it is not known before the "
+            f"labels, leave it out: --ignore {feature}"
+        )
+    _, number = np.unique(X.to_numpy(), axis=0, return_inverse=True)
+    number = number.ravel()
+    if twins := len(X) - int(number.max()) - 1:
+        if groups is None:
+            groups = number
+            remarks.append(f"Rows that repeat the features of another: {twins}, tested together.")
+        else:
+            remarks.append(f"Rows that repeat the features of another: {twins}.")
+    elif groups is None and name is None:
+        remarks.append(
+            "If several rows belong to one person or thing, name its column: --groups COLUMN"
+        )
+    return OwnTable(X, D, groups, seen + ".", *code, remarks)
+
+
+def _copies(X: pd.DataFrame, D: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return features that go up and down with a label, row by row."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        Z = (X.to_numpy() - X.to_numpy().mean(axis=0)) / X.to_numpy().std(axis=0)
+        L = (D.to_numpy() - D.to_numpy().mean(axis=0)) / D.to_numpy().std(axis=0)
+        alike = np.abs(np.nan_to_num(Z.T @ L / len(X)))
+    return [
+        (str(X.columns[i]), str(D.columns[j]))
+        for i, j in zip(*np.nonzero(alike > NEARLY), strict=True)
+    ][:5]

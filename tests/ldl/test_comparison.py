@@ -1,0 +1,219 @@
+"""Comparisons on one's own data: tested rows decide nothing but the final order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import ldl
+from ldl import AAKNN, LDLEstimator, compare, metrics
+from ldl.comparison import compare as comparing
+from ldl.comparison import store
+from ldl.comparison.contenders import MEAN, Contender, chosen, portfolio
+from ldl.comparison.result import corrected_t
+from ldl.comparison.search import Task, Tried, outer_folds, search, weighted
+from ldl.datasets import make_distributions
+from ldl.errors import UserError
+
+KNOWN = portfolio()
+X, D = make_distributions(120, 6, 4, random_state=3)
+TRAIN, TEST = np.arange(90), np.arange(90, 120)
+TASK = Task(X, D, TRAIN, TEST, settings=6)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_setting_is_one_that_the_method_takes(name):
+    contender = KNOWN[name]
+    settings = contender.settings(25, 0)
+    assert settings[0] == {}
+    assert len({repr(one) for one in settings}) == len(settings) <= 25
+    assert settings == contender.settings(25, 0)
+    for parameter, values in contender.space.items():
+        for value in values:
+            contender.build({parameter: value}, 0)._check_parameters()
+
+
+def test_every_table_estimator_takes_part():
+    left_out = {"LDLEstimator", "RegressorMethod", "Uniform", "ConformalBall", "compare"}
+    wrapping = {"Regression", "SingleLabelClassifier"}
+    tables = {name for name in ldl.__all__ if not getattr(getattr(ldl, name), "accepts_images", 0)}
+    assert tables - left_out - wrapping <= set(KNOWN)
+
+
+def test_tested_labels_have_no_say_in_settings():
+    other = D.copy()
+    other[TEST] = np.roll(D[TEST], 1, axis=1)
+    one, two = (search(KNOWN["AAKNN"], replace(TASK, D=labels)) for labels in (D, other))
+    assert one.found["tuned"].settings == two.found["tuned"].settings
+    assert np.array_equal(one.found["ensemble"].P, two.found["ensemble"].P)
+
+
+def test_groups_stay_whole_on_both_levels():
+    groups = np.arange(120) // 4
+    for train, test in outer_folds(120, groups, 5, 0):
+        assert not set(groups[train]) & set(groups[test])
+        for inside, held in Task(X, D, train, test, groups).splits():
+            assert not set(groups[inside]) & set(groups[held])
+            assert not (set(inside) | set(held)) - set(train)
+
+
+def test_a_search_does_as_well_on_held_out_rows_as_the_defaults_at_least():
+    found = search(KNOWN["KernelRidge"], replace(TASK, settings=15))
+    assert found.loss <= found.tried[0].loss
+    assert len(found.tried) == 15
+    best = min(found.tried, key=lambda one: one.loss)
+    assert found.found["tuned"].settings == [(1.0, best.setting)]
+
+
+def test_no_setting_is_begun_when_the_time_is_over():
+    found = search(KNOWN["AAKNN"], replace(TASK, seconds=0.0))
+    assert [one.setting for one in found.tried] == [{}]
+    assert np.array_equal(found.found["default"].P, found.found["ensemble"].P)
+
+
+def test_a_longer_search_goes_on_from_the_defaults():
+    begun = search(KNOWN["AAKNN"], replace(TASK, seconds=0.0))
+    whole, longer = search(KNOWN["AAKNN"], TASK), search(KNOWN["AAKNN"], TASK, begun.tried)
+    assert [one.setting for one in longer.tried] == [one.setting for one in whole.tried]
+    for kind, found in whole.found.items():
+        assert np.array_equal(found.P, longer.found[kind].P)
+
+
+def test_the_ensemble_weighs_greedily():
+    truth = np.array([[0.5, 0.5], [0.5, 0.5]])
+    ahead = Tried({"a": 1}, 0.0, np.array([[0.7, 0.3], [0.7, 0.3]]))
+    behind = Tried({"a": 2}, 0.0, np.array([[0.3, 0.7], [0.3, 0.7]]))
+    failed = Tried({"a": 3}, float("inf"), np.empty((0, 2)))
+    assert weighted(TASK, truth, [failed, ahead, behind]) == {1: 0.5, 2: 0.5}
+    assert weighted(TASK, ahead.held, [failed, ahead, behind]) == {1: 1.0}
+
+
+@dataclass(eq=False, repr=False)
+class Fails(LDLEstimator):
+    """Fits only where ``works``."""
+
+    works: bool = False
+
+    def _fit(self, X, D):
+        if not self.works:
+            raise FloatingPointError("no optimum")
+        self.mean_ = D.mean(axis=0)
+
+    def _predict(self, X):
+        return np.tile(self.mean_, (len(X), 1))
+
+
+def test_a_setting_that_cannot_be_fitted_is_not_chosen():
+    contender = Contender("fails", "own", lambda: Fails(works=True), {"works": (True, False)})
+    found = search(contender, TASK)
+    assert found.found["tuned"].settings[0][1] != {"works": False}
+    assert found.error == "FloatingPointError: no optimum"
+
+
+def test_a_method_that_cannot_be_fitted_is_left_out_and_named():
+    found = compare(X, D, methods={"fails": Fails(), "AAKNN": None}, time=5, settings=2)
+    assert found.left_out == {"fails": "FloatingPointError: no optimum"}
+    assert set(found.means) == {MEAN, "AAKNN"}
+
+
+def test_the_answer_names_the_better_method_and_makes_it():
+    found = compare(X, D, methods=["SABFGS", "AAKNN", "Ridge"], time=20, settings=4)
+    assert found.winner == "SABFGS"  # the rows are drawn from its model
+    assert found.sentence.startswith("Use SABFGS. Its kl is ")
+    assert list(found.table["method"]) == list(found.means)
+    _train, test = found.outer[0]
+    scored = [
+        metrics.kl(D[test], entry.folds[0].found[entry.kind].P)
+        for entry in found.entries
+        if entry.name == "SABFGS"
+    ]
+    assert found.scores["SABFGS"][0] == pytest.approx(scored[0])
+    names = {"X": X, "D": D}
+    exec(found.imports + found.code, names)
+    assert np.allclose(names["model"].predict(X), found.best.predict(X), atol=1e-12)
+
+
+def test_where_features_tell_nothing_the_answer_says_so():
+    generator = np.random.default_rng(0)
+    labels = generator.dirichlet(np.full(4, 20.0), size=100)
+    found = compare(generator.normal(size=(100, 3)), labels, methods=["PTBayes"], time=5)
+    gain = found.gain("PTBayes")
+    expected = "No method is better" if found.winner == MEAN else "Chance alone could"
+    assert abs(gain) < 0.05
+    assert expected in found.sentence
+
+
+def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    asked = {"methods": ["AAKNN", "Ridge"], "time": 10, "settings": 3, "store": tmp_path}
+    first = compare(X, D, **asked)
+    folds = sorted(path.name for path in tmp_path.glob("*/*.npz"))
+    assert "AAKNN.0.default.npz" in folds
+    assert "AAKNN.4.tuned.npz" in folds
+    done = []
+    searched = comparing.search
+
+    def listening(contender, task, begun=()):
+        done.append(task.settings)
+        return searched(contender, task, begun)
+
+    monkeypatch.setattr(comparing, "search", listening)
+    second = compare(X, D, **asked)
+    assert set(done) == {1}  # the trial of costs alone
+    for name, scores in first.scores.items():
+        assert np.array_equal(scores, second.scores[name])
+
+
+def test_what_is_kept_is_what_was_found(tmp_path):
+    found = search(KNOWN["AABP"], replace(TASK, settings=2))
+    store.save(tmp_path / "one.npz", found, {"code": "x"})
+    again, told = store.load(tmp_path / "one.npz")
+    assert told == {"code": "x"}
+    assert [one.setting for one in again.tried] == [one.setting for one in found.tried]
+    for kind, one in found.found.items():
+        assert np.array_equal(again.found[kind].P, one.P)
+        assert again.found[kind].settings == one.settings
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"methods": ["AAKN"]}, "no method is called 'AAKN' here. Did you mean 'AAKNN'?"),
+        ({"groups": np.arange(3)}, r"groups must have shape \(120,\)"),
+        ({"groups": np.zeros(120)}, "5 folds need as many groups, there are 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(asked, words):
+    with pytest.raises(UserError, match=words):
+        compare(X, D, time=5, **asked)
+
+
+def test_methods_that_no_time_was_left_for_are_named():
+    found = compare(X, D, methods=["AAKNN", "Ridge"], time=0.01, settings=2)
+    assert found.left_out.keys() == {"AAKNN", "Ridge"}
+    assert found.winner == MEAN
+
+
+def test_too_few_rows_are_refused():
+    with pytest.raises(UserError, match="10 rows are too few"):
+        compare(X[:10], D[:10])
+
+
+def test_slow_methods_take_part_only_in_no_hurry():
+    names = [one.name for one in chosen(None, slow=False)]
+    assert "LDLDF" not in names
+    assert "LDLDF" in [one.name for one in chosen(None, slow=True)]
+
+
+def test_the_corrected_test_is_wider_than_the_plain_one():
+    from scipy.stats import ttest_1samp
+
+    gains = [0.1, 0.2, 0.15, 0.05, 0.12]
+    assert corrected_t(gains, 80, 20) > ttest_1samp(gains, 0).pvalue
+    assert corrected_t([0.0, 0.0], 80, 20) == 1.0
+
+
+def test_an_own_method_is_compared_with_its_parameters():
+    (_, mine) = chosen({"mine": AAKNN(n_neighbors=7)}, slow=False)
+    assert mine.build({}, 0).n_neighbors == 7

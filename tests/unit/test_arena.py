@@ -1,0 +1,300 @@
+"""The arena: a table of one's own, the records of public sets, and what they recommend."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldl import metrics
+from ldl.datasets import make_distributions
+from ldlrepro import cli
+from ldlrepro.arena import advice, runs
+from ldlrepro.arena.standings import BASE, BASE_ELO, Standings, read, tables
+from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.data.own_table import read_own
+
+LABELS = ["calm", "glad", "sad"]
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    """Sixty rows of twenty persons."""
+    X, D = make_distributions(60, 4, 3, random_state=1)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame[LABELS] = D
+    return frame.assign(who=np.arange(60) // 3)
+
+
+def write(table: pd.DataFrame, name: str = "mine.csv", **told) -> Path:
+    path = Path(name)
+    table.to_csv(path, index=False, **told)
+    return path
+
+
+# ---------------------------------------------------------------------- a table of one's own
+
+
+def test_any_common_form_of_a_table_reads_alike(table, checkout):
+    from scipy.io import savemat
+
+    table.to_parquet("mine.parquet")
+    parts = {"F": table[list("abcd")].to_numpy(), "L": table[LABELS].to_numpy()}
+    savemat("mine.mat", parts)
+    plain = read_own(write(table), LABELS, "who", [])
+    semicolons = read_own(write(table, "semi.csv", sep=";"), LABELS, "who", [])
+    parquet = read_own(Path("mine.parquet"), LABELS, "who", [])
+    matlab = read_own(Path("mine.mat"), ["L"], None, [])
+    for other in (semicolons, parquet, matlab):
+        assert np.allclose(other.X, plain.X)
+        assert np.allclose(other.D, plain.D)
+    assert plain.groups.tolist() == table["who"].tolist()
+    assert plain.seen == "60 rows, 4 features, 3 labels, 20 different values of who."
+
+
+def test_what_misleads_is_said(table, checkout):
+    table["copy"] = 3 * table["sad"] + 1
+    table["still"] = 7
+    table.loc[5, list("abcd")] = table.loc[4, list("abcd")]
+    table.loc[5, "copy"] = table.loc[4, "copy"]
+    table.loc[[0, 1], "a"] = np.nan
+    table.loc[2, LABELS] = 0.0
+    table[LABELS] *= 2
+    found = read_own(write(table), LABELS, None, ["who"])
+    said = " ".join(found.remarks)
+    assert "2 of 60 rows have gaps and are left out." in said
+    assert "1 of 60 rows have labels that are all zero" in said
+    assert "each row is divided by its sum" in said
+    assert "The feature copy is nearly the label sad" in said
+    assert "never change: still" in said
+    assert "Rows that repeat the features of another: 1, tested together." in said
+    assert len(found.X) == 57
+    assert len(np.unique(found.groups)) == 56
+
+
+@pytest.mark.parametrize(
+    ("change", "asked", "words"),
+    [
+        ({}, {"labels": ["calm", "gald"]}, "no column 'gald'. Did you mean 'glad'?"),
+        ({}, {"labels": ["calm"]}, "at least two columns"),
+        ({"a": "x"}, {}, "a hold text. Write them as numbers, or leave them out: --ignore a"),
+        ({"sad": -1.0}, {}, "negative values"),
+        ({"sad": "much"}, {}, "the label 'sad' holds text, such as 'much'"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_what_to_type(table, checkout, change, asked, words):
+    path = write(table.assign(**change))
+    told = {"labels": LABELS, "groups": None, "ignore": [], **asked}
+    with pytest.raises(UserError, match=words):
+        read_own(path, **told)
+
+
+def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys):
+    write(table)
+    asked = ["arena", "mine.csv", "--labels", ",".join(LABELS), "--groups", "who"]
+    few = ["--methods", "SABFGS,AAKNN", "--time", "10s", "--threads", "1"]
+    assert cli.main([*asked, *few]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Use SABFGS. Its kl is")
+    assert "60 rows, 4 features, 3 labels" in err
+    folder = Path("results/arena/own/mine")
+    assert "<h1>mine.csv</h1>" in (folder / "index.html").read_text()
+    program = (folder / "best.py").read_text()
+    assert len(program.splitlines()) <= 9
+    subprocess.run([sys.executable, folder / "best.py"], check=True)
+    assert cli.main([*asked, *few, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["method"] for row in rows] == ["SABFGS", "AAKNN", "TrainMean"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing.csv"], "nothing.csv: no such file"),
+        (["mine.csv"], "Type `ldlrepro arena mine.csv --labels A,B,C`"),
+        (["mine.csv", "--labels", "calm,glad,sad", "--measure", "kll"], "Did you mean 'kl'?"),
+        (["mine.xlsx", "--labels", "calm,glad"], "the arena reads .csv"),
+    ],
+)
+def test_a_slip_is_answered_with_what_to_type(table, checkout, capsys, arguments, words):
+    write(table)
+    Path("mine.xlsx").touch()
+    assert cli.main(["arena", *arguments]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_time_is_written_as_people_write_it(capsys):
+    from ldlrepro.cli.arena import duration
+
+    assert [duration(text) for text in ("90s", "10m", "1.5h", "20")] == [90, 600, 5400, 20]
+    with pytest.raises(SystemExit):
+        cli.main(["arena", "mine.csv", "--time", "soon"])
+    assert "'soon' is no time; write 90s, 10m or 1.5h" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- public sets
+
+
+@pytest.fixture
+def arena(ready) -> Path:
+    """The arena's table of the toy data, with three methods."""
+    return runs.run("toy", Workspace(), ["TrainMean", "AAKNN", "DRF"])
+
+
+def test_every_kind_of_every_fold_has_a_row(arena):
+    rows = pd.read_csv(arena)
+    counts = rows.groupby(["method", "kind"]).size().to_dict()
+    expected = {("DRF", "default"): 5}  # a slow method has its defaults only
+    for method in ("TrainMean", "AAKNN"):
+        expected |= {(method, kind): 5 for kind in ("default", "tuned", "ensemble")}
+    assert counts == expected
+    facts = json.loads(arena.with_name("facts.json").read_text())
+    assert facts["protocol"]["seconds"] == runs.PROTOCOL.seconds
+    assert set(facts["methods"]) == {"TrainMean", "AAKNN", "DRF"}
+
+
+def test_a_finished_fold_is_not_computed_again_unless_what_decides_it_changes(arena, monkeypatch):
+    done = []
+    monkeypatch.setattr(runs, "search", lambda contender, task: done.append(contender.name))
+    runs.run("toy", Workspace(), ["AAKNN"])
+    assert done == []
+    monkeypatch.setattr(runs, "code_of", lambda contender: "other")
+    with pytest.raises(AttributeError):  # nothing was found, for nothing was searched
+        runs.run("toy", Workspace(), ["AAKNN"])
+    assert done == ["AAKNN"]
+
+
+def test_predictions_taken_away_give_the_scores_of_the_table(arena, tmp_path):
+    path = tmp_path / "toy.parquet"
+    count = runs.write_predictions("toy", Workspace(), path)
+    found = pd.read_parquet(path)
+    assert len(found) == count
+    rows = pd.read_csv(arena).set_index(["method", "kind", "fold"])
+    names = list(found.columns[4:])
+    truth = found[found["method"] == "truth"].set_index("row")[names]
+    assert sorted(truth.index) == list(range(60))
+    for (method, kind, fold), part in found[found["method"] != "truth"].groupby(
+        ["method", "kind", "fold"]
+    ):
+        D, P = truth.loc[part["row"]].to_numpy(), part[names].to_numpy()
+        assert metrics.kl(D, P) == pytest.approx(rows.loc[(method, kind, fold), "kl"], rel=1e-9)
+
+
+def test_a_method_that_cannot_be_fitted_counts_as_the_training_mean(ready, monkeypatch):
+    def fails(*asked):
+        raise FloatingPointError("no optimum")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ldl.comparison.search._fitted", fails)
+        rows = pd.read_csv(runs.run("toy", Workspace(), ["AAKNN"]))
+    assert set(rows["error"]) == {"FloatingPointError: no optimum"}
+    mean = pd.read_csv(runs.run("toy", Workspace(), ["TrainMean"]))
+    mean = mean[(mean["method"] == "TrainMean") & (mean["kind"] == "default")]
+    assert np.allclose(sorted(rows["kl"]), sorted(mean["kl"]))
+
+
+# ---------------------------------------------------------------------- standings
+
+
+def board(losses: dict[str, dict[str, float]], families: dict[str, str] | None = None) -> Standings:
+    """Standings of methods by data set, each with one fold; the forest and the mean stand by."""
+    rows = []
+    for dataset, by_method in losses.items():
+        told = {"TrainMean": 1.0, "RFRegression": 0.5, **by_method}
+        rows += [
+            {"dataset": dataset, "method": m, "kind": "default", "fold": 0, "kl": loss}
+            | {"fit_s": 1.0, "predict_s": 0.1, "search_s": 2.0}
+            for m, loss in told.items()
+        ]
+    return Standings(pd.DataFrame(rows), families or {})
+
+
+def test_the_base_has_its_rating_and_winners_stand_above_it():
+    found = board({name: {"A": 0.2, "B": 0.8} for name in "pqrs"})
+    table = found.table.set_index("method")
+    assert table.loc[BASE, "elo"] == pytest.approx(BASE_ELO)
+    assert list(table.index) == ["A, default", BASE, "B, default", "TrainMean, default"]
+    assert table.loc["A, default", "gain"] == pytest.approx(0.8)
+    assert table.loc["A, default", "win_rate"] == 1.0
+    assert table.loc["B, default", "improvability"] == pytest.approx(0.75)
+
+
+def test_a_family_counts_once():
+    family = {f"y{n}": "yeast" for n in range(8)}
+    losses = {name: {"A": 0.6} for name in family} | {"p": {"A": 0.1}, "q": {"A": 0.1}}
+    table = board(losses, family).table.set_index("method")
+    assert table.loc["A, default", "leads"] == 2
+    assert table.index[0] == "A, default"  # eight sets of one family lose, two others win
+
+
+def test_a_set_counts_when_every_method_has_run():
+    found = board({name: {"A": 0.2} for name in "pqr"} | {"s": {}})
+    assert found.unfinished == ["s"]
+    assert list(found.losses.index) == ["p", "q", "r"]
+
+
+def test_losses_of_any_size_count_alike():
+    small = board({"p": {"A": 0.4}, "q": {"A": 0.4}})
+    wide = small.rows.copy()
+    wide.loc[wide["dataset"] == "p", "kl"] *= 1000
+    pd.testing.assert_frame_equal(small.losses, Standings(wide, {}).losses)
+
+
+def test_halves_that_agree_have_one_leader():
+    alike = board({name: {"A": 0.2, "B": 0.4} for name in "pqrs"})
+    assert alike.halves == (1.0, 1.0, pytest.approx(1.0))
+    split = board({name: {"A": 0.2 + 0.6 * (name in "pq")} for name in "pqrs"})
+    assert split.halves[0] < 1.0
+
+
+def test_local_tables_stand_in_front_of_the_maintainers(tmp_path):
+    for folder in ("results", "reference"):
+        path = tmp_path / folder / "arena" / "toy" / "scores.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text("method,kind\n")
+    found = tables(tmp_path / "results", tmp_path / "reference")
+    assert found == {"toy": tmp_path / "results" / "arena" / "toy" / "scores.csv"}
+    with pytest.raises(UserError, match="snakemake --cores all arena"):
+        read({})
+
+
+# ---------------------------------------------------------------------- advice
+
+
+def test_the_records_recommend_a_method(arena, capsys):
+    assert cli.main(["recommend", "toy"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "better than the mean of the training labels" in out
+    assert "Folds: arena." in out
+
+
+def test_protocols_with_equal_folds_are_one_comparison(tiny):
+    text = (tiny.root / "papers/tiny/paper.yaml").read_text()
+    in_order = text.replace("scheme: kfold", "scheme: kfold, shuffle: false")
+    for paper in ("tiny", "second"):
+        tiny.write(f"papers/{paper}/paper.yaml", in_order.replace("  tiny:", f"  {paper}:"))
+    for unit in ("tiny toy near", "second toy train_mean", "second toy near"):
+        assert cli.main(["run", *unit.split(), "--inputs"]) == 0
+    (found,) = advice._of_protocols(tiny.judge, tiny.project.data_set("toy"), "kl")
+    assert set(found.scores) == {"near", "train_mean"}
+    assert set(found.sources.split(", ")) == {"tiny", "second"}
+
+
+def test_settings_that_the_print_chose_are_not_recommended(checkout):
+    project = checkout.project
+    assert not advice._may_be_used(project.method("structrf"))
+    assert not advice._may_be_used(project.method("ldldf_oracle"))
+    assert advice._may_be_used(project.method("rf_reg"))
+
+
+def test_nothing_is_recommended_without_records(ready, capsys):
+    assert cli.main(["recommend", "toy"]) == 2
+    assert "Type `ldlrepro arena toy`" in capsys.readouterr().err
+    assert cli.main(["recommend", "toy", "--measure", "kll"]) == 2
+    assert "Did you mean 'kl'?" in capsys.readouterr().err
