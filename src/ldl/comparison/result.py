@@ -182,6 +182,8 @@ class Comparison:
     @property
     def sentence(self) -> str:
         name, value, floor = self.winner, self.means[self.winner], self.means[MEAN]
+        if len(self.means) == 1:
+            return "No method had the time to run. Give more, by time= or --time."
         if name == MEAN:
             return (
                 f"No method is better than the mean of the training labels ({self.measure} "
