@@ -121,7 +121,7 @@ def test_a_method_that_cannot_be_fitted_is_left_out_and_named():
 def test_the_answer_names_the_better_method_and_makes_it():
     found = compare(X, D, methods=["SABFGS", "AAKNN", "Ridge"], time=20, settings=4)
     assert found.winner == "SABFGS"  # the rows are drawn from its model
-    assert found.sentence.startswith("Use SABFGS. Its kl is ")
+    assert found.sentence.startswith("Use SABFGS. Its KL is ")
     assert list(found.table["method"]) == list(found.means)
     _train, test = found.outer[0]
     scored = [

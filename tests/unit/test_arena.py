@@ -101,7 +101,7 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
     few = ["--methods", "SABFGS,AAKNN", "--time", "10s", "--threads", "1"]
     assert cli.main([*asked, *few]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("Use SABFGS. Its kl is")
+    assert out.startswith("Use SABFGS. Its KL is")
     assert "60 rows, 4 features, 3 labels" in err
     folder = Path("results/arena/own/mine")
     assert "<h1>mine.csv</h1>" in (folder / "index.html").read_text()

@@ -129,11 +129,15 @@ class Arena:
         tasks = [Task(X, D, train, test, *shared) for train, test in outer]
         kept = self._kept(tasks)
         contenders, left_out = self._affordable(tasks[0])
+        begun = clock.monotonic()
         found = self._searched(contenders, tasks, kept)
+        wall = (clock.monotonic() - begun) * self.workers
+        cpu = sum(one.search_s for each in found.values() for one in each)
         order = sorted(contenders, key=lambda one: _mean_loss(found[one.name]))
         leaders = [one for one in order if one.space and one.name != MEAN][:LEADERS]
         left = max(0.0, self.time - (clock.monotonic() - self.started)) * self.workers
-        each = FOR_TUNING * left / max(1, len(leaders) * (self.folds + 1))
+        pace = min(1.0, cpu / wall)  # CPU seconds in a second of this machine, which may be busy
+        each = FOR_TUNING * pace * left / max(1, len(leaders) * (self.folds + 1))
         longer = [replace(task, seconds=each) for task in tasks]
         found |= self._searched(leaders, longer, kept)
         entries = [Entry(one, found[one.name], one in leaders) for one in contenders]

@@ -48,6 +48,11 @@ class Entry:
         return float(np.median(costs)) if costs else math.nan
 
 
+def titled(measure: str) -> str:
+    """Return a measure's name as it stands in a sentence."""
+    return "KL" if measure == "kl" else measure.replace("_", " ")
+
+
 def corrected_t(gains: ArrayLike, train: float, test: float) -> float:
     """Return p of Nadeau and Bengio's t test, two-sided: folds share most of their rows.
 
@@ -182,16 +187,17 @@ class Comparison:
     @property
     def sentence(self) -> str:
         name, value, floor = self.winner, self.means[self.winner], self.means[MEAN]
+        measure = titled(self.measure)
         if len(self.means) == 1:
             return "No method had the time to run. Give more, by time= or --time."
         if name == MEAN:
             return (
-                f"No method is better than the mean of the training labels ({self.measure} "
+                f"No method is better than the mean of the training labels ({measure} "
                 f"{value:.4f}): the features tell nothing that these methods find."
             )
         p = self.p(name, MEAN)
         said = (
-            f"Use {name}. Its {self.measure} is {value:.4f}, {self.gain(name):.0%} better than the "
+            f"Use {name}. Its {measure} is {value:.4f}, {self.gain(name):.0%} better than the "
             f"mean of the training labels ({floor:.4f}, p = {p:.2g})."
         )
         if p > ALPHA:

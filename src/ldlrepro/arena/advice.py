@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ldl.comparison.contenders import MEAN
-from ldl.comparison.result import ALPHA, corrected_t
+from ldl.comparison.result import ALPHA, corrected_t, titled
 from ldl.metrics import better
 from ldlrepro.arena.runs import ARENA
 from ldlrepro.arena.standings import method_of, read, tables
@@ -144,7 +144,7 @@ def _advice(data_set: DataSet, found: Comparison, measure: str) -> Advice:
     alike = {method_of(name) for name in others if p(name) > ALPHA}
     folds = len(found.scores[first])
     said = (
-        f"Use {first}. On {data_set.title} its {measure} is {means[first]:.4f}, "
+        f"Use {first}. On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
         f"{gain(first):.0%} better than the mean of the training labels. "
         f"The next method, {others[0]}, has {means[others[0]]:.4f} (p = {p(others[0]):.2g}). "
         f"{folds} folds cannot tell {len(alike)} of {len(methods)} other methods from the first. "

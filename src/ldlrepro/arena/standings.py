@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldl.comparison.contenders import MEAN
+from ldl.comparison.result import titled
 from ldl.metrics import better
 from ldlrepro.core.errors import UserError
 
@@ -220,7 +221,7 @@ def sentence(board: Standings) -> str:
     first, second = board.table.to_dict("records")[:2]
     said = (
         f"{first['method']} leads over {len(board.losses)} public sets of "
-        f"{len(board.by_family)} families. It takes {first['gain']:.0%} off the {board.measure} of "
+        f"{len(board.by_family)} families. It takes {first['gain']:.0%} off the {titled(board.measure)} of "
         f"the training mean; {second['method']}, which is second, takes {second['gain']:.0%}. A "
         f"fit costs {first['fit_s']:.2g} CPU seconds."
     )
