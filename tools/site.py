@@ -7,6 +7,7 @@ here they are turned to the pages of the site. A link to a file that is no page 
 from __future__ import annotations
 
 import os.path
+import pkgutil
 import re
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -159,6 +160,7 @@ def families() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for module, names in sorted(ldl._FAMILIES.items()):
         found.setdefault(module.split(".")[1], []).extend(f"{module}.{name}" for name in names)
+    found["comparison"] += ["ldl.comparison.compare.Arena", "ldl.comparison.result.Comparison"]
     return found
 
 
@@ -174,7 +176,7 @@ def library() -> str:
         lines += ["", f"## [{title(family)}]({family}.md)", "", "| | |", "|---|---|"]
         for path in paths:
             name = path.rpartition(".")[2]
-            first = (getattr(ldl, name).__doc__ or "").strip().splitlines()[0]
+            first = (pkgutil.resolve_name(path).__doc__ or "").strip().splitlines()[0]
             lines.append(f"| [{name}]({family}.md#{path}) | {first} |")
     return "\n".join(lines) + "\n"
 

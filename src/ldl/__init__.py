@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from ldl.linear.ldlm import LDLM as LDLM
     from ldl.linear.ldlsf import LDLSF as LDLSF
     from ldl.linear.maxent import SABFGS as SABFGS
+    from ldl.linear.tlrldl import TLRLDL as TLRLDL
     from ldl.neighbours.embeddings import CCAKNN as CCAKNN
     from ldl.neighbours.embeddings import LPPKNN as LPPKNN
     from ldl.neighbours.embeddings import NPEKNN as NPEKNN
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from ldl.networks.bp import AABP as AABP
     from ldl.networks.cpnn import CPNN as CPNN
     from ldl.networks.duo_ldl import DuoLDL as DuoLDL
+    from ldl.networks.rg4ldl import RG4LDL as RG4LDL
     from ldl.soft_forests.drf import DRF as DRF
     from ldl.soft_forests.ldlf import SLDLF as SLDLF
     from ldl.wrappers.df_ldl import DFLDL as DFLDL
@@ -106,6 +108,7 @@ _FAMILIES = {
     "ldl.linear.ldlm": ("LDLM",),
     "ldl.linear.ldlsf": ("LDLSF",),
     "ldl.linear.maxent": ("SABFGS",),
+    "ldl.linear.tlrldl": ("TLRLDL",),
     "ldl.neighbours.embeddings": ("CCAKNN", "LPPKNN", "NPEKNN", "PCAKNN"),
     "ldl.neighbours.knn": ("AAKNN",),
     "ldl.neighbours.mslp": ("MSLP",),
@@ -113,6 +116,7 @@ _FAMILIES = {
     "ldl.networks.bp": ("AABP",),
     "ldl.networks.cpnn": ("CPNN",),
     "ldl.networks.duo_ldl": ("DuoLDL",),
+    "ldl.networks.rg4ldl": ("RG4LDL",),
     "ldl.soft_forests.drf": ("DRF",),
     "ldl.soft_forests.ldlf": ("SLDLF",),
     "ldl.wrappers.df_ldl": ("DFLDL",),

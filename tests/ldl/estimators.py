@@ -40,6 +40,7 @@ CHEAP: dict[str, dict[str, Any]] = {
     "LDLLDM": {"max_iter": 5, "n_clusters": 2},
     "LDLSCL": {"max_iter": 5, "n_clusters": 2},
     "LDLogitBoost": {"max_iter": 3},
+    "RG4LDL": {"n_components": 4, "max_iter": 2},
     "RFRegression": {"n_estimators": 2},
     "RFStar": {"n_estimators": 2},
     "SABFGS": {"max_iter": 10},

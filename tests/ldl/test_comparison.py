@@ -193,6 +193,7 @@ def test_methods_that_no_time_was_left_for_are_named():
     found = compare(X, D, methods=["AAKNN", "Ridge"], time=0.01, settings=2)
     assert found.left_out.keys() == {"AAKNN", "Ridge"}
     assert found.winner == MEAN
+    assert found.sentence.startswith("No method had the time to run.")
 
 
 def test_too_few_rows_are_refused():

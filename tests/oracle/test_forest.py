@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 from ldl.forests._prediction import add_predictions
 from ldl.forests._regression_trees import Features, RegressionTree, Rules, grow
 from ldl.forests.random_forest import RFRegression, _rank
+from tests.oracle.settings import as_stated
 
 NARROW, WIDE = np.uint32, np.uint64
 
@@ -94,7 +95,7 @@ def test_the_first_split_leaves_the_least_squared_distance():
 def test_a_threshold_is_the_middle_between_the_values_on_its_sides():
     X = np.array([[0.0], [1.0], [4.0], [6.0]])
     D = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    model = RFRegression(n_estimators=30, max_samples=3.0, random_state=0).fit(X, D)
+    model = as_stated(RFRegression, n_estimators=30, max_samples=3.0, random_state=0).fit(X, D)
     roots = model.forest_.threshold[model.forest_.roots]
     assert (roots == 2.5).sum() > 20  # where the two middle rows were drawn
     np.testing.assert_array_equal(model.predict([[0.5], [5.0]]), D[[0, 2]])
@@ -139,7 +140,7 @@ def test_a_node_looks_at_so_many_features_and_passes_over_those_that_do_not_vary
 
 def test_a_forest_predicts_the_mean_of_its_trees():
     X, D = problem()
-    model = RFRegression(n_estimators=7, random_state=3).fit(X, D)
+    model = as_stated(RFRegression, n_estimators=7, random_state=3).fit(X, D)
     P, forest = model.predict(X), model.forest_
     total = np.zeros_like(D)
     for root in forest.roots:
@@ -157,7 +158,7 @@ def test_a_forest_is_as_good_as_scikit_learns(max_features):
     common = {"max_depth": 20, "max_features": max_features}
     ours, theirs = [], []
     for seed in range(8):
-        mine = RFRegression(n_estimators=30, random_state=seed, **common).fit(X, D)
+        mine = as_stated(RFRegression, n_estimators=30, random_state=seed, **common).fit(X, D)
         reference = RandomForestRegressor(
             30, max_samples=240, min_samples_split=5, random_state=seed, **common
         ).fit(X, D)
@@ -171,8 +172,10 @@ def test_compressed_rows_grow_the_same_trees():
     generator = np.random.default_rng(5)
     X = (generator.random((150, 40)) < 0.1).astype(float)
     D = generator.dirichlet(np.ones(3), size=150)
-    dense = RFRegression(n_estimators=8, random_state=3).fit(X, D).predict(X)
+    dense = as_stated(RFRegression, n_estimators=8, random_state=3).fit(X, D).predict(X)
     sparse = (
-        RFRegression(n_estimators=8, random_state=3).fit(csr_matrix(X), D).predict(csr_matrix(X))
+        as_stated(RFRegression, n_estimators=8, random_state=3)
+        .fit(csr_matrix(X), D)
+        .predict(csr_matrix(X))
     )
     np.testing.assert_array_equal(sparse, dense)

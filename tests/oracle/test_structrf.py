@@ -9,6 +9,7 @@ from ldl.base import child_seeds
 from ldl.forests._split_search import SMALL_NODE
 from ldl.forests.structrf import RFStar, StructRF
 from papers.structrf import split_search_numpy as twin
+from tests.oracle.settings import as_stated
 from tests.oracle.split_problems import (
     ALL_ROWS,
     SMALLEST_LEAVES,
@@ -100,7 +101,9 @@ def test_split_is_the_best_of_all_thresholds_on_500_nodes_with_ties():
         X, labels = node_with_ties(seed)
         expected = twin.best_split(X, labels)
         for kind in (StructRF, RFStar):
-            model = kind(**STUMP, step="exhaustive", random_state=0).fit(X, two_classes(labels))
+            model = as_stated(kind, **STUMP, step="exhaustive", random_state=0).fit(
+                X, two_classes(labels)
+            )
             feature, threshold, gain = root(model)
             assert gain == pytest.approx(brute_force(X, labels), abs=1e-12), (seed, kind)
             assert feature == expected.feature, (seed, kind)
@@ -115,7 +118,9 @@ def test_adaptive_split_is_that_of_the_twin(node):
         expected = twin.best_split(X, labels, twin.AdaptiveStep())
         every = twin.best_split(X, labels)
         for kind in (StructRF, RFStar):
-            model = kind(**STUMP, step="adaptive", random_state=0).fit(X, two_classes(labels))
+            model = as_stated(kind, **STUMP, step="adaptive", random_state=0).fit(
+                X, two_classes(labels)
+            )
             assert root(model)[0] == expected.feature, (seed, kind)
             assert root(model)[0] < 0 or root(model)[1] == expected.threshold, (seed, kind)
             assert root(model)[2] == pytest.approx(expected.gain, abs=1e-12), (seed, kind)
@@ -129,7 +134,9 @@ def test_many_classes_are_split_as_by_the_twin():
         X, _ = node_with_ties(seed)
         labels = np.random.default_rng(seed).integers(0, 5, size=len(X))
         expected = twin.best_split(X, labels)
-        model = RFStar(**STUMP, step="exhaustive", random_state=0).fit(X, np.eye(5)[labels])
+        model = as_stated(RFStar, **STUMP, step="exhaustive", random_state=0).fit(
+            X, np.eye(5)[labels]
+        )
         assert root(model)[0] == expected.feature
         assert root(model)[2] == pytest.approx(expected.gain, abs=1e-12)
 
@@ -155,7 +162,7 @@ def test_one_feature_gives_scikit_learns_entropy_tree():
     reference = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(X, labels)
     test = generator.normal(size=(300, 1)).astype(np.float32).astype(float)
     for kind in (StructRF, RFStar):
-        model = kind(**SMALLEST_LEAVES, step="exhaustive").fit(X, two_classes(labels))
+        model = as_stated(kind, **SMALLEST_LEAVES, step="exhaustive").fit(X, two_classes(labels))
         assert len(model.trees_[0].leaves) == reference.get_n_leaves()
         np.testing.assert_array_equal(model.predict(test), reference.predict_proba(test))
 
@@ -224,8 +231,8 @@ def test_prediction_stays_between_the_training_degrees():
 def test_threads_change_no_node(kind, step):
     X, D = problem()
     settings = {"n_estimators": 12, "max_features": "sqrt", "step": step, "random_state": 5}
-    alone = kind(**settings, n_jobs=1).fit(X, D)
-    together = kind(**settings, n_jobs=4).fit(X, D)
+    alone = as_stated(kind, **settings, n_jobs=1).fit(X, D)
+    together = as_stated(kind, **settings, n_jobs=4).fit(X, D)
     for one, other in zip(alone.trees_, together.trees_, strict=True):
         for mine, yours in zip(one, other, strict=True):
             np.testing.assert_array_equal(mine, yours)
@@ -269,8 +276,8 @@ def test_clusters_are_those_of_the_twin():
 @pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
 def test_equal_distributions_constant_features_and_equal_rows_make_one_leaf(kind, step):
     X, D = problem()
-    same_labels = kind(**SMALLEST_LEAVES, step=step).fit(X, np.tile(D[0], (len(X), 1)))
-    constant = kind(**SMALLEST_LEAVES, step=step).fit(np.ones_like(X), D)
+    same_labels = as_stated(kind, **SMALLEST_LEAVES, step=step).fit(X, np.tile(D[0], (len(X), 1)))
+    constant = as_stated(kind, **SMALLEST_LEAVES, step=step).fit(np.ones_like(X), D)
     assert len(same_labels.trees_[0].leaves) == 1
     assert len(constant.trees_[0].leaves) == 1
 
@@ -329,7 +336,7 @@ def test_one_hot_labels_give_nearly_scikit_learns_class_probabilities():
         max_features=None,
         random_state=0,
     ).fit(X[:300], labels[:300])
-    ours = RFStar(n_estimators=200, step="exhaustive", random_state=0).fit(
+    ours = as_stated(RFStar, n_estimators=200, step="exhaustive", random_state=0).fit(
         X[:300], np.eye(4)[labels[:300]]
     )
     apart = np.abs(ours.predict(X[300:]) - reference.predict_proba(X[300:]))
@@ -339,13 +346,17 @@ def test_one_hot_labels_give_nearly_scikit_learns_class_probabilities():
 
 def test_tie_between_highest_degrees_goes_to_the_lower_label():
     D = np.tile([0.2, 0.4, 0.4], (20, 1))
-    P = RFStar(random_state=0).fit(np.arange(20.0)[:, None], D).predict([[3.0]])
+    P = as_stated(RFStar, random_state=0).fit(np.arange(20.0)[:, None], D).predict([[3.0]])
     np.testing.assert_array_equal(P, [[0.0, 1.0, 0.0]])
 
 
 def test_smoothing_spreads_imaginary_rows_over_all_labels():
     D = np.tile([0.7, 0.1, 0.1, 0.1], (10, 1))
-    P = RFStar(**ALL_ROWS, leaf_smoothing=2.0).fit(np.arange(10.0)[:, None], D).predict([[3.0]])
+    P = (
+        as_stated(RFStar, **ALL_ROWS, leaf_smoothing=2.0)
+        .fit(np.arange(10.0)[:, None], D)
+        .predict([[3.0]])
+    )
     np.testing.assert_allclose(P, [[10.5 / 12, 0.5 / 12, 0.5 / 12, 0.5 / 12]], atol=1e-15)
 
 

@@ -6,14 +6,15 @@ import pytest
 from ldl.forests.structrf import RFStar, StructRF
 from papers.structrf import split_search_numpy as twin
 from papers.structrf.split_trace import one_split_search
+from tests.oracle.settings import as_stated
 from tests.oracle.split_problems import STUMP, larger_node, problem, root, two_classes
 
 
 def test_step_of_length_one_grows_the_exhaustive_tree():
     X, D = problem(n=300)
     for kind in (StructRF, RFStar):
-        every = kind(n_estimators=3, step="exhaustive", random_state=0).fit(X, D)
-        one = kind(n_estimators=3, step="adaptive", alpha=0.0, random_state=0).fit(X, D)
+        every = as_stated(kind, n_estimators=3, step="exhaustive", random_state=0).fit(X, D)
+        one = as_stated(kind, n_estimators=3, step="adaptive", alpha=0.0, random_state=0).fit(X, D)
         for mine, yours in zip(every.trees_, one.trees_, strict=True):
             for a, b in zip(mine, yours, strict=True):
                 np.testing.assert_array_equal(a, b)

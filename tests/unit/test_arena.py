@@ -186,6 +186,18 @@ def test_predictions_taken_away_give_the_scores_of_the_table(arena, tmp_path):
         assert metrics.kl(D, P) == pytest.approx(rows.loc[(method, kind, fold), "kl"], rel=1e-9)
 
 
+def test_a_table_is_checked_by_computing_folds_again(arena, capsys):
+    assert cli.main(["arena", "toy", "--again", "6"]) == 0
+    out, err = capsys.readouterr()
+    assert err.count("the same predictions") == 6
+    assert "6 folds of results/arena/toy/scores.csv computed again: 0 differ." in out
+    rows = pd.read_csv(arena)
+    rows["predictions_sha256"] = "0" * 64
+    rows.to_csv(arena, index=False)
+    assert cli.main(["arena", "toy", "--again", "2"]) == 1
+    assert "2 differ" in capsys.readouterr().out
+
+
 def test_a_method_that_cannot_be_fitted_counts_as_the_training_mean(ready, monkeypatch):
     def fails(*asked):
         raise FloatingPointError("no optimum")

@@ -53,6 +53,7 @@ def build(kind: str, settings: Settings, seed: int) -> Model:
             min_samples_split=2,
             max_features=settings.max_features,
             random_state=seed,
+            mean_share=None,
         )
     if kind == "xgb":
         return Boosted(settings, seed)

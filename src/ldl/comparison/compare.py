@@ -8,7 +8,7 @@ import os
 import pkgutil
 import sys
 import time as clock
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,14 @@ def compare(X: Any, D: Any, groups: Any = None, **options: Any) -> Comparison:
     >>> found.winner
     'SABFGS'
     """
-    return Arena(**options).compare(X, D, groups)
+    arena = Arena(**options)
+    try:
+        return arena.compare(X, D, groups)
+    finally:
+        if arena.workers > 1:  # idle ones would wait for five minutes
+            from joblib.externals.loky import get_reusable_executor
+
+            get_reusable_executor().shutdown()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +142,7 @@ class Arena:
         every = np.arange(len(X))
         budget = each if winner.tuned else 0.0
         whole = replace(tasks[0], train=every, test=every[:1], seconds=budget)
-        ((_, final),) = self._run([(f"{winner.name}.all", winner.contender, whole, kept)])
+        ((_, final),) = self._run([(f"{winner.name}.all", winner.contender, whole, kept)], 1)
         settings = final.found["tuned"].settings[0][1]
         return replace(result, settings=settings, random_state=self.random_state)
 
@@ -152,14 +159,12 @@ class Arena:
         few = np.random.default_rng(self.random_state).permutation(task.train)[:TRIAL_ROWS]
         self._say(f"a fit of {len(few)} rows for each of {len(contenders)} methods, for its cost")
         trial = replace(task, train=few, settings=1)
-        jobs: list[Job] = [(one.name, one, trial, None) for one in contenders]
-        costs: dict[str, float] = {}
-        left_out: dict[str, str] = {}
+        jobs: list[Job] = [(one.name, one, trial, None) for one in contenders if one.name != MEAN]
+        costs, left_out = {MEAN: 0.0}, dict[str, str]()
         fits = len(task.splits()) + 1
         grown = max(1.0, len(task.train) / len(few)) ** GROWTH
-        for name, searched in self._run(jobs * 2):  # the first loads and compiles
-            if costs and clock.monotonic() - self.started > FOR_TRIALS * self.time:
-                break
+        twice = self._in_time(jobs * 2, FOR_TRIALS)  # the first loads and compiles
+        for name, searched in self._run(twice, 2 * len(jobs)):
             if searched.found:
                 one = searched.found["default"]
                 cost = (one.fit_s + one.predict_s) * fits * grown
@@ -169,9 +174,9 @@ class Arena:
         untried = {one.name for one in contenders} - costs.keys() - left_out.keys()
         left_out |= dict.fromkeys(untried, "too little time to try it")
         spent, kept = 0.0, []
-        for name in sorted(costs, key=lambda name: (name != MEAN, costs[name])):
+        for name in sorted(costs, key=lambda name: costs[name]):
             spent += costs[name] * self.folds
-            if spent <= FOR_DEFAULTS * self.time * self.workers or name == MEAN:
+            if spent <= FOR_DEFAULTS * self.time * self.workers:
                 kept.append(name)
             else:
                 left_out[name] = f"too slow for the time: about {costs[name]:.0f} s a fold"
@@ -188,20 +193,27 @@ class Arena:
             for fold, task in enumerate(tasks)
             for one in contenders
         ]
-        found = dict(self._run(jobs))
+        found = dict(self._run(jobs, len(jobs)))
         return {
             one.name: [found[f"{one.name}.{fold}"] for fold in range(len(tasks))]
             for one in contenders
         }
 
-    def _run(self, jobs: Sequence[Job]) -> Iterator[tuple[str, Searched]]:
+    def _in_time(self, jobs: Sequence[Job], share: float) -> Iterator[Job]:
+        """Yield jobs until a share of the time is over."""
+        for job in jobs:
+            if clock.monotonic() - self.started > share * self.time:
+                return
+            yield job
+
+    def _run(self, jobs: Iterable[Job], count: int) -> Iterator[tuple[str, Searched]]:
         """Yield outcomes by name, in the order in which they come."""
-        from sklearn.utils.parallel import Parallel, delayed
+        from joblib import Parallel, delayed
 
         parallel = Parallel(n_jobs=self.workers, return_as="generator_unordered")
         done = parallel(delayed(_one)(*job) for job in jobs)
-        for count, (name, searched, message) in enumerate(done, start=1):
-            self._say(f"{count} of {len(jobs)}: {name}{message}")
+        for place, (name, searched, message) in enumerate(done, start=1):
+            self._say(f"{place} of {count}: {name}{message}")
             yield name, searched
 
     def _say(self, line: str) -> None:

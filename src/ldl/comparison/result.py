@@ -133,8 +133,8 @@ class Comparison:
 
     def gain(self, name: str) -> float:
         """Return by which share of the training mean's measure a method is better."""
-        share = self.means[name] / self.means[MEAN] - 1
-        return -share if metrics.better(self.measure) == "lower" else share
+        share = self.means[name] / self.means[MEAN]
+        return 1 - share if metrics.better(self.measure) == "lower" else share - 1
 
     def p(self, one: str, other: str) -> float:
         """Return p of the corrected t test between two methods."""
@@ -182,6 +182,8 @@ class Comparison:
     @property
     def sentence(self) -> str:
         name, value, floor = self.winner, self.means[self.winner], self.means[MEAN]
+        if len(self.means) == 1:
+            return "No method had the time to run. Give more, by time= or --time."
         if name == MEAN:
             return (
                 f"No method is better than the mean of the training labels ({self.measure} "

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated
 
 import numpy as np
 
 from ldl._parameters import Interval
 from ldl._scale import Scale
-from ldl._self_tuned import Candidate, SelfTuned
-from ldl.base import Weighted
+from ldl._weighted import WeightedSelfTuned
 from ldl.linear._softmax import softmax_rows
 
 
 @dataclass(eq=False, repr=False)
-class Compositional(Weighted, SelfTuned):
+class Compositional(WeightedSelfTuned):
     """Base of models softmax(X W + b) for the logarithms of degrees.
 
     A degree of zero has no logarithm: what is below ``lowest`` is raised to it, and the row divided
-    by its sum. Where rows have weights, values that are ``'auto'`` are chosen on held-out rows that
-    all count alike.
+    by its sum.
 
     Parameters
     ----------
@@ -42,21 +40,6 @@ class Compositional(Weighted, SelfTuned):
 
     scales_itself = True
     coef_ = intercept_ = np.empty(0)
-
-    def _learn(self, X: np.ndarray, D: np.ndarray) -> None:
-        weight = self._weight(len(D))
-        super()._learn(X, D)
-        self.mean_ = np.average(D, axis=0, weights=weight)
-
-    def _copy(self, settled: Candidate) -> Self:
-        made = super()._copy(settled)
-        made._sample_weight = self._sample_weight
-        return made
-
-    def _weight(self, rows: int) -> np.ndarray | None:
-        """Return the checked weight of each row; None where all count alike, as in a trial."""
-        trial = "renormalised_" not in vars(self) and np.shape(self._sample_weight) != (rows,)
-        return None if trial else super()._weight(rows)
 
     def _raised(self, D: np.ndarray) -> np.ndarray:
         D = np.maximum(D, self.lowest)

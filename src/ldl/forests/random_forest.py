@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ldl._parameters import Count, Interval, Positive
+from ldl._parameters import Auto, Count, Interval, Positive
 from ldl._threads import each
-from ldl.base import Weighted, child_seeds
+from ldl._weighted import WeightedSelfTuned
+from ldl.base import child_seeds
 from ldl.forests.structrf import MaxFeatures, chances, subset_size
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _UNLIMITED = 2**31
 
 
 @dataclass(eq=False, repr=False)
-class RFRegression(Weighted):
+class RFRegression(WeightedSelfTuned):
     """Regression forest with the whole label distribution as its target.
 
     A node takes the split that leaves the least squared distance of its distributions from the
@@ -43,6 +44,11 @@ class RFRegression(Weighted):
         Seed; None draws another one each time.
     n_jobs : int, default=1
         Number of threads that grow trees. The prediction does not depend on it.
+    standardise : bool, default=False
+        Give features mean 0 and deviation 1 first; trees do not need it.
+    mean_share : float, 'auto' or None, default=0.01
+        Share of the training rows' mean distribution in every prediction, which keeps degrees above
+        zero. ``'auto'`` chooses on held-out rows; None mixes nothing in.
 
     Attributes
     ----------
@@ -85,6 +91,8 @@ class RFRegression(Weighted):
     max_features: MaxFeatures = None
     random_state: int | None = None
     n_jobs: Count = 1
+    standardise: bool = field(default=False, kw_only=True)
+    mean_share: Annotated[float, Interval(0, 1)] | Auto | None = field(default=0.01, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         # numba and the compiled code load here, so that other methods start without them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,6 +12,7 @@ import numpy as np
 from ldl._memory import demand_memory
 from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
 from ldl._threads import each
+from ldl._weighted import WeightedSelfTuned
 from ldl.base import Weighted, child_seeds
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ class StructRF(_SplitForest):
 
 
 @dataclass(eq=False, repr=False)
-class RFStar(_SplitForest):
+class RFStar(_SplitForest, WeightedSelfTuned):
     """Random forest of the StructRF paper (RF*), with that paper's adaptive step.
 
     The class of a row is the label with its highest degree; of equal degrees the first counts.
@@ -260,7 +261,9 @@ class RFStar(_SplitForest):
         Number of threads that grow trees. The trees do not depend on it.
     leaf_smoothing : float, default=0.0
         Imaginary rows in each leaf, spread evenly over all labels. Without them a label that is
-        never highest gets the degree 0.
+        never highest gets no degree but its share of the mean.
+    standardise : bool, default=False
+        Give features mean 0 and deviation 1 first; trees do not need it.
 
     Attributes
     ----------
@@ -301,6 +304,7 @@ class RFStar(_SplitForest):
 
     step: str = "adaptive"
     leaf_smoothing: NotNegative = 0.0
+    standardise: bool = field(default=False, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         label = D.argmax(axis=1)

@@ -23,6 +23,9 @@ _FLOOR = 1e-10
 _SMALL = 1e-3
 """Penalty of an intercept where rows are few, as a share of its curvature."""
 
+_LEAST_MEAN = 1e-6
+"""Mean degrees below this count as this where their logarithms begin a search."""
+
 
 class Curvature:
     """X'X times the mean curvature of a label, to which penalties are added.
@@ -75,6 +78,13 @@ def _inverse(matrix: np.ndarray, diagonal: np.ndarray) -> Solve:
         return np.asarray(dpotrs(factor, given.T, lower=1)[0]).T.reshape(slopes.shape)
 
     return solve
+
+
+def start_at_mean(D: np.ndarray, features: int) -> np.ndarray:
+    """Return weights (c, features) of zero but for the last, which give the mean distribution."""
+    start = np.zeros((D.shape[1], features))
+    start[:, -1] = np.log(np.maximum(D.mean(axis=0), _LEAST_MEAN))
+    return start
 
 
 def minimise_newton(

@@ -11,12 +11,9 @@ import numpy as np
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._self_tuned import AUTO, Grid
 from ldl.linear._bfgs import Optimum
-from ldl.linear._newton import Curvature, Solve, minimise_newton
+from ldl.linear._newton import Curvature, Solve, minimise_newton, start_at_mean
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 from ldl.linear.maxent import MaximumEntropy
-
-_LEAST_MEAN = 1e-6
-"""Mean degrees below this count as this where their logarithms begin a search."""
 
 _MOST_ROUNDS = 10
 
@@ -126,9 +123,8 @@ class TermModel(MaximumEntropy):
         """Return the objective, with terms, and where and how to search its minimum."""
         constants = int(self.fit_intercept)
         X = with_ones(X) if constants else X
-        start = np.zeros((D.shape[1], X.shape[1]))
-        if constants:
-            start[:, -1] = np.log(np.maximum(D.mean(axis=0), _LEAST_MEAN))
+        labels, features = D.shape[1], X.shape[1]
+        start = start_at_mean(D, features) if constants else np.zeros((labels, features))
         objective = TermObjective(X, D, self.alpha, constants, terms)
         return Search(objective, start.ravel(), Curvature(X, D, constants).inverse(self.alpha))
 

@@ -132,7 +132,7 @@ class LDLLCLR(TermModel):
 
 def with_smaller_values(S: np.ndarray, by: float) -> np.ndarray:
     """Return the matrix with singular values nearer to zero, none beyond it."""
-    U, values, V = np.linalg.svd(S)
+    U, values, V = np.linalg.svd(S, full_matrices=False)
     return (U * np.maximum(values - by, 0.0)) @ V
 
 

@@ -14,13 +14,11 @@ from ldl._parameters import Auto, Count, NotNegative
 from ldl._scale import Scale
 from ldl._self_tuned import AUTO, Candidate, Grid, SelfTuned
 from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
-from ldl.linear._newton import Curvature, minimise_newton
+from ldl.linear._newton import Curvature, minimise_newton, start_at_mean
 from ldl.linear._softmax import SoftmaxObjective, softmax_rows, standardised, with_ones
 
 _DENSE_BELOW = 3000
 _GRADIENT_TOLERANCE = 1e-10
-_LEAST_MEAN = 1e-6
-"""Mean degrees below this count as this where their logarithms begin a search."""
 
 
 class MaximumEntropy(SelfTuned):
@@ -205,7 +203,7 @@ class SABFGS(MaximumEntropy):
         if solver == "newton":
             if objective.sparse:
                 raise ValueError("solver 'newton' needs dense features; write X.toarray()")
-            start, solve = problem.start_at_mean(), problem.curvature.inverse(alpha)
+            start, solve = problem.newton_start(), problem.curvature.inverse(alpha)
             found = minimise_newton(objective, start, solve, self.max_iter, self.tol, self.pairs)
         elif solver == "dense_bfgs" or (solver == "toolbox" and small):
             found = minimise_bfgs(objective, start, self.max_iter, _GRADIENT_TOLERANCE)
@@ -235,13 +233,13 @@ class Problem:
         self.objective = CrossEntropy(X, D, unpenalised=self.constants)
         self.objective.offset = offset
 
-    def start_at_mean(self) -> np.ndarray:
+    def newton_start(self) -> np.ndarray:
         """Return a start whose intercept, if there is one, is that of the mean distribution."""
-        D = self.objective.D
-        W = self.start.reshape(len(D), -1).copy()
-        if self.constants:
-            W[:, -1] = np.log(np.maximum(D.mean(axis=1), _LEAST_MEAN))
-        return W.ravel()
+        if not self.constants:
+            return self.start
+        D = self.objective.D.T
+        start = self.start.reshape(D.shape[1], -1)
+        return (start + start_at_mean(D, start.shape[1])).ravel()
 
     @cached_property
     def curvature(self) -> Curvature:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +248,37 @@ def write_predictions(dataset: str, workspace: Workspace, path: Path) -> int:
     table = pd.concat(frames, ignore_index=True)[["row", "method", "kind", "fold", *names]]
     table.to_parquet(path, index=False)
     return len(table)
+
+
+@dataclass(frozen=True)
+class Stopped(Contender):
+    """A method whose search ends after so many settings, as an earlier one did by the clock."""
+
+    after: int = 1
+
+    def settings(self, count: int, random_state: int) -> list[dict[str, Any]]:
+        return super().settings(count, random_state)[: self.after]
+
+
+def differing(dataset: str, workspace: Workspace, table: Path, count: int, seed: int) -> list[str]:
+    """Compute drawn folds of a table again; return those whose predictions differ."""
+    import pandas as pd
+
+    drawn = draw(load_ready(workspace.ready(dataset)))
+    rows = pd.read_csv(table).dropna(subset=["predictions_sha256"])
+    chosen = rows.sample(min(count, len(rows)), random_state=seed).to_dict("records")
+    known, wrong = portfolio(), []
+    for row in chosen:
+        contender = known[row["method"]]
+        task = list(tasks(drawn, contender))[row["fold"]]
+        stopped = Stopped(**vars(contender), after=int(row["settings_tried"]))
+        found = search(stopped, replace(task, seconds=None))
+        same = array_sha256(found.found[row["kind"]].P) == row["predictions_sha256"]
+        name = f"{row['method']}, {row['kind']}, fold {row['fold']}"
+        say(f"{dataset}: {name}: {'the same predictions' if same else 'OTHER PREDICTIONS'}")
+        if not same:
+            wrong.append(name)
+    return wrong
 
 
 def keep(results: Path, reference: Path) -> list[Path]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli.here import HERE
-from ldlrepro.cli.output import answer, paragraph
-from ldlrepro.cli.verb import IDS, OF_WORKFLOW, flag, takes, verb
+from ldlrepro.cli.output import answer, counted, paragraph
+from ldlrepro.cli.verb import IDS, OF_WORKFLOW, flag, positive, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say
 
@@ -44,7 +45,13 @@ def names(text: str) -> list[str]:
     takes("--time", type=duration, default=600.0, help="such as 90s, 10m or 1h; default 10m"),
     takes("--methods", type=names, default=[], help="only these, with commas; default: all"),
     takes("--measure", default="kl", help="measure that decides; default: %(default)s"),
-    takes("--threads", type=int, default=os.cpu_count() or 1, help="processes; default: all cores"),
+    takes(
+        "--threads",
+        type=positive,
+        default=os.cpu_count() or 1,
+        help="processes; default: all cores",
+    ),
+    takes("--again", type=positive, help="of a public set: check so many folds of the records"),
     takes("--predictions", help="write the predictions of a public set to this .parquet file"),
     OF_WORKFLOW,
     table=True,
@@ -72,11 +79,27 @@ def arena(args: argparse.Namespace) -> int:
     data_set = project.data_set(project.id_called("dataset", args.data))
     if not args.of_workflow:
         make_inputs(project, data_set, None, global_seed(project), HERE)
+    if args.again:
+        return _again(args.again, data_set.id, project.root / "reference")
     say(f"{runs.run(data_set.id, HERE, args.methods)}")
     if args.predictions:
         rows = runs.write_predictions(data_set.id, HERE, Path(args.predictions))
         say(f"{rows:,} predictions: {args.predictions}")
     return 0
+
+
+def _again(count: int, dataset: str, reference: Path) -> int:
+    """Compute folds of the records again, and say whether they are right."""
+    from ldlrepro.arena import runs
+    from ldlrepro.arena.standings import tables
+
+    paths = tables(HERE.results, reference)
+    if dataset not in paths:
+        raise UserError(f"{dataset} has not run in the arena yet. Type `ldlrepro arena {dataset}`")
+    seed = random.SystemRandom().randrange(2**32)
+    wrong = runs.differing(dataset, HERE, paths[dataset], count, seed)
+    print(f"{counted(count, 'fold')} of {paths[dataset]} computed again: {len(wrong)} differ.")
+    return 1 if wrong else 0
 
 
 def _own(args: argparse.Namespace, path: Path) -> int:
