@@ -36,7 +36,7 @@ class Band:
     fold_std: float
     """Standard deviation over the folds of one seed, in the mean over seeds."""
 
-    @property
+    @cached_property
     def std(self) -> float:
         """Return the standard deviation of a mean over seeds."""
         return statistics.stdev(self.means)
@@ -56,14 +56,14 @@ class Band:
 
     def too_good(self, measured: float) -> bool:
         """Tell whether a mean is better than a further seed's, but for one time in a thousand."""
-        from scipy.stats import t
+        from scipy.special import stdtrit  # scipy.stats takes a second to import
 
         n = len(self.means)
         gain = measured - statistics.fmean(self.means)
         if metrics.BETTER[self.measure] == "lower":
             gain = -gain
         spread = self.std * (1 + 1 / n) ** 0.5
-        return gain > spread * float(t.isf(CHANCE, n - 1)) + 1e-12
+        return gain > spread * float(-stdtrit(n - 1, CHANCE)) + 1e-12
 
 
 Bands = dict[tuple[str, str], list[Band]]
@@ -125,9 +125,7 @@ class SeedNoise:
         protocol = unit.protocol
         if measured := self.band(unit, measure):
             return measured.std
-        if drawn is None:
-            drawn = protocol.draws_folds(unit.data_set.id) or unit.method.draws
-        if not fold_std or not drawn:
+        if not fold_std or not (unit.is_drawn if drawn is None else drawn):
             return 0.0
         if protocol.scheme == "shuffle_split":
             return fold_std / math.sqrt(protocol.repeats)

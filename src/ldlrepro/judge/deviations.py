@@ -44,10 +44,10 @@ class Deviation:
 @cache
 def _ratios(printed_freedom: int, freedom: int) -> tuple[float, float]:
     """Return the smallest and the largest likely ratio of a printed to a measured deviation."""
-    from scipy.stats import f
+    from scipy.special import fdtri
 
     tail = (1 - LEVEL) / 2
-    low, high = f.ppf([tail, 1 - tail], printed_freedom, freedom) ** 0.5
+    low, high = fdtri(printed_freedom, freedom, [tail, 1 - tail]) ** 0.5
     return float(low), float(high)
 
 

@@ -165,8 +165,7 @@ class Readings:
             stds.append(statistics.stdev(values))
             noise.append(self.noise.std(unit, cell.row["metric"], stds[-1], drawn=True))
         of_stds = np.array(stds) / math.sqrt(2 * (len(values) - 1))
-        drawn = unit.protocol.draws_folds(unit.data_set.id) or unit.method.draws
-        return np.array(means + stds), np.concatenate([noise, of_stds]), drawn
+        return np.array(means + stds), np.concatenate([noise, of_stds]), unit.is_drawn
 
 
 def ranked(surprises: Surprises, names: Sequence[str]) -> list[int]:

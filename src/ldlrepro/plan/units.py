@@ -45,6 +45,11 @@ class Unit:
         """Return the digest of the settings that decide its numbers."""
         return spec_digest(self.method, self.protocol.select_by)
 
+    @cached_property
+    def is_drawn(self) -> bool:
+        """Tell whether another seed gives other folds or other predictions."""
+        return self.protocol.draws_folds(self.data_set.id) or self.method.draws
+
     def count_folds(self) -> int | None:
         """Return the number of its runs; None where only the data tell the number of persons."""
         return self.protocol.count_folds(self.data_set)
