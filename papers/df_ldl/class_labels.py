@@ -173,9 +173,9 @@ def main(folder: Path, names: list[str]) -> None:
             mean, spread = np.mean(values, axis=0), np.std(values, axis=0, ddof=1)
             off, met = mean / said - 1, np.abs(mean - said) <= np.maximum(2 * spread, 0.01 * said)
             shown = " ".join(f"{value:+7.1%}" for value in off)
-            print(
-                f"{name:9} {met.sum()} of 6 within two deviations  {shown}  {candidate}", flush=True
-            )
+            moved = (spread / mean)[MEASURES.index("kl")]
+            told = f"{met.sum()} of 6 within two deviations  {shown}  KL moves by {moved:5.1%}"
+            print(f"{name:9} {told}  {candidate}", flush=True)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,9 @@ def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
     ("path", "message"),
     [
         ("ldl.knnn.AAKNN", r"m\.yaml: class: cannot import 'ldl.knnn'"),
-        ("ldl.AAKN", "ldl has no estimator 'AAKN'.*Did you mean 'AAKNN'"),
-        ("ldl.neighbours.knn.AAKN", "has no estimator 'AAKN'.*Did you mean 'AAKNN'"),
-        ("ldl.neighbours.knn.np", "has no estimator 'np'"),
+        ("ldl.AAKN", "ldl has no 'AAKN'.*Did you mean 'AAKNN'"),
+        ("ldl.neighbours.knn.AAKN", "has no 'AAKN'.*Did you mean 'AAKNN'"),
+        ("ldl.neighbours.knn.np", "ldl.neighbours.knn.np does not derive from LDLEstimator"),
     ],
 )
 def test_class_that_cannot_be_found_is_refused_with_the_file(checkout, path, message):

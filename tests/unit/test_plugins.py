@@ -412,7 +412,7 @@ def test_tables_are_made_again_when_an_own_measure_changes(folder):
     [
         ("np.abs(D - P).max(axis=1)", "np.abs(D - P)", r"array of shape \(\d+, \d+\)"),
         ("np.abs(D - P).max(axis=1)", "1 / 0", r"ZeroDivisionError"),
-        ("def largest", "def biggest", r"no function 'largest'.*'biggest'"),
+        ("def largest", "def biggest", r"has no 'largest'.*'biggest'"),
         ("import numpy", "import nunpy", r"cannot import"),
     ],
 )

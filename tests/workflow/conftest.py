@@ -73,6 +73,11 @@ class Project:
             start_new_session=True,
         )
 
+    def begin(self, *command: str) -> warm.Started:
+        """Begin a command without the seconds of its start; no file of the source has changed."""
+        output = self.root.with_suffix(".said")
+        return warm.Started(command, self.root, self.environment, output)
+
     def run(self, *command: str, status: int | None = 0, **exported: str) -> str:
         """Run a command to its end; without its start, where that would import what we have."""
         environment = self.environment | exported

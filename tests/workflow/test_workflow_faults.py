@@ -1,8 +1,6 @@
 """The workflow on a full disk, after a kill, and twice in one folder."""
 
-import os
 import shutil
-import signal
 import time
 
 from tests.workflow.conftest import CELLS
@@ -12,7 +10,7 @@ FIRST_UNIT = "results/units/tiny/drawn_faces/train_mean/folds_0-4.parquet"
 
 def wait_for_lock(project, process):
     for _ in range(600):
-        assert process.poll() is None, process.communicate()[0]
+        assert process.status(0) is None, process.output.read_text()
         if list((project.root / ".snakemake" / "locks").glob("*.lock")):
             return
         time.sleep(0.1)
@@ -23,22 +21,20 @@ def test_a_second_workflow_in_the_same_folder_is_turned_away_and_the_first_goes_
     undisturbed, tmp_path
 ):
     project = undisturbed.without_units(tmp_path / "project")
-    first = project.start("snakemake", "--cores", "1", CELLS)
+    first = project.begin("snakemake", "--cores", "1", CELLS)
     wait_for_lock(project, first)
     told = project.snakemake(CELLS, status=1)
     assert "cannot be locked" in told
     assert "snakemake --unlock" in told or "--unlock" in told
-    output, _ = first.communicate(timeout=300)
-    assert first.returncode == 0, output
+    assert first.status(300) == 0, first.output.read_text()
     assert project.predictions() == undisturbed.predictions()
 
 
 def test_after_a_kill_the_lock_is_opened_as_the_message_says(undisturbed, tmp_path):
     project = undisturbed.without_units(tmp_path / "project")
-    killed = project.start("snakemake", "--cores", "1", CELLS)
+    killed = project.begin("snakemake", "--cores", "1", CELLS)
     wait_for_lock(project, killed)
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate()
+    killed.kill()
     assert "--unlock" in project.snakemake(FIRST_UNIT, status=1)
     project.snakemake("--unlock")
     project.snakemake(FIRST_UNIT)

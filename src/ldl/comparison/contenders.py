@@ -119,6 +119,8 @@ _OF_LIBRARY: dict[str, dict[str, Space]] = {
         "LDLLC": {"alpha": _PENALTIES, "correlation_weight": _TENTHS},
         "LDLLCLR": {"alpha": _PENALTIES, "local_weight": _TENTHS, "n_clusters": (2, 4, 8)},
         "LDLLRR": {"alpha": _PENALTIES, "rank_weight": (0.01, 1.0, 100.0)},
+        "TLRLDL": {"alpha": (*_FACTORS, 1e4), "rank_weight": _TENTHS},
+        "RG4LDL": {"alpha": _FACTORS, "n_components": (32, 64, 128)},
         "LDLM": {"alpha": _FACTORS, "margin_weight": _TENTHS, "rest_weight": _TENTHS},
         "LDLSF": {
             "specific_weight": (0.03, 0.3, 3.0),

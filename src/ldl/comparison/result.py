@@ -133,8 +133,8 @@ class Comparison:
 
     def gain(self, name: str) -> float:
         """Return by which share of the training mean's measure a method is better."""
-        share = self.means[name] / self.means[MEAN] - 1
-        return -share if metrics.better(self.measure) == "lower" else share
+        share = self.means[name] / self.means[MEAN]
+        return 1 - share if metrics.better(self.measure) == "lower" else share - 1
 
     def p(self, one: str, other: str) -> float:
         """Return p of the corrected t test between two methods."""

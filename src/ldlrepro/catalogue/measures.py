@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ldlrepro.catalogue.entries import List, Value
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.errors import UserError
 
 
 class Measure(Value):
@@ -40,21 +40,8 @@ class Measure(Value):
     @property
     def function(self) -> Callable[[Any, Any], Any]:
         """Return the function that the file names."""
-        module_name, _, name = self.function_path.rpartition(".")
         where = f"{self.shown_file}: function"
-        try:
-            module = self.project.modules.load(module_name)
-        except Exception as error:  # somebody else's code
-            raise UserError(
-                f"{where}: cannot import '{module_name}': {type(error).__name__}: {error}. Write "
-                f"the name of the Python file beside {self.file.name} and the function, such as "
-                "my_metric.hellinger."
-            ) from error
-        found = getattr(module, name, None)
+        found = self.project.modules.named(self.function_path, self.file, where)
         if not callable(found):
-            functions = [key for key, value in vars(module).items() if callable(value)]
-            raise UserError(
-                f"{where}: {module_name} has no function '{name}'.{nearest(name, functions)} "
-                f"It has: {', '.join(functions) or 'none'}"
-            )
+            raise UserError(f"{where}: {self.function_path} is no function.")
         return found

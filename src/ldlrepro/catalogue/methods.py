@@ -286,21 +286,14 @@ class Method(Value):
         """Return the class of the estimator."""
         from ldl.base import LDLEstimator
 
-        module_name, _, class_name = self.class_path.rpartition(".")
         where = f"{self.shown_file}: class"
-        try:
-            module = self.project.modules.load(module_name)
-        except ModuleNotFoundError as error:
+        kind = self.project.modules.named(self.class_path, self.file, where)
+        if not (isinstance(kind, type) and issubclass(kind, LDLEstimator)):
             raise UserError(
-                f"{where}: cannot import '{module_name}' ({error}). "
-                "Write the dotted path of the class, such as ldl.AAKNN."
-            ) from error
-        kind = getattr(module, class_name, None)
-        if not isinstance(kind, type) or not issubclass(kind, LDLEstimator):
-            own = _estimators_of(module, LDLEstimator)
-            raise UserError(
-                f"{where}: {module_name} has no estimator '{class_name}'."
-                f"{nearest(class_name, own)} It has: {', '.join(own) or 'none'}"
+                f"{where}: {self.class_path} does not derive from LDLEstimator. A "
+                "regressor with fit and predict becomes a method by `class: "
+                "ldl.baselines.regression.Regression` and `parameters: {regressor: "
+                f"{self.class_path}}}`."
             )
         return kind
 
@@ -358,20 +351,6 @@ def settings_of(variant: str) -> dict[str, Any]:
 
 def _written(asked: Request) -> dict[str, Any]:
     return {name: getattr(asked, name) for name in asked.model_fields_set}
-
-
-def _estimators_of(module: Any, base: type) -> list[str]:
-    """List the estimators that a module says it has, else those that are defined in it."""
-    if told := getattr(module, "__all__", None):
-        return list(told)
-    return [
-        name
-        for name, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, base)
-        and value.__module__ == module.__name__
-        and not name.startswith("_")
-    ]
 
 
 def _check_names(kind: type[LDLEstimator], names: Iterable[str], where: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ldlrepro.core.errors import UserError
+from ldlrepro.core.errors import UserError, in_words, nearest
 
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
@@ -37,6 +37,23 @@ class Modules:
         if mine := self.file_of(name):
             _forget_namesake(name.partition(".")[0], mine)
         return importlib.import_module(name)
+
+    def named(self, path: str, yaml: Path, where: str) -> Any:
+        """Return what a dotted path in a YAML file names; say what there is, if that is missing."""
+        module_name, _, name = path.rpartition(".")
+        try:
+            module = self.load(module_name)
+        except Exception as error:  # somebody else's code
+            raise UserError(
+                f"{where}: cannot import '{module_name}': {in_words(error, yaml)}. Write a "
+                f"dotted path such as ldl.AAKNN, or the name of a Python file beside {yaml.name}, "
+                "without .py, then a dot and the name in it."
+            ) from error
+        if not hasattr(module, name):
+            own = sorted(getattr(module, "__all__", _defined_in(module)))
+            told = nearest(name, own) or f" It has: {', '.join(own) or 'nothing of its own'}"
+            raise UserError(f"{where}: {module_name} has no '{name}'.{told}")
+        return getattr(module, name)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -107,6 +124,15 @@ def package_of(folder: Path) -> str:
         importlib.invalidate_caches()  # its files may be newer than what Python knows of it
         sys.modules[name] = importlib.util.module_from_spec(spec)
     return name
+
+
+def _defined_in(module: ModuleType) -> list[str]:
+    """Return the public names of a module that it does not import."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
+    ]
 
 
 def _found_elsewhere(top: str) -> Path | None:

@@ -1,6 +1,7 @@
 """Errors with texts for the person at the keyboard."""
 
 import errno
+import traceback
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,16 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 def unknown(kind: str, word: str, choices: Iterable[str], hint: str) -> UserError:
     """Return the error for a name that does not exist, with the nearest one that does."""
     return UserError(f"unknown {kind} '{word}'.{nearest(word, choices)} {hint}")
+
+
+def in_words(error: BaseException, beside: Path) -> str:
+    """Describe an error, with the line of the user's own code that raised it."""
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} ({error.filename}, line {error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if Path(frame.filename).parent == beside.parent]
+    place = f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""
+    return f"{type(error).__name__}: {error}{place}"
 
 
 def of_the_disk(error: OSError) -> str:

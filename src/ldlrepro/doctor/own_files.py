@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import tempfile
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from ldl import checks as contract
 from ldlrepro.catalogue import DataSet, Method, Project, Weights
 from ldlrepro.catalogue.own_files import PAPER, absolute, id_of, kind_of
 from ldlrepro.catalogue.yaml_files import read_yaml
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.errors import UserError, in_words
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.doctor.papers import check_paper
 from ldlrepro.plan.planning import Plan
@@ -109,54 +108,9 @@ def _file_of(path: Path) -> Path:
 def check_method(mine: Examined) -> Iterator[Finding]:
     """Yield the findings about an own method."""
     method = mine.project.method(mine.id)
-    _find_class(method)
     yield from _check_settings(method)
     for name in method.variant_ids:
         yield from _check_settings(mine.project.method(name))
-
-
-def _find_class(method: Method) -> None:
-    """Say in words what a class lacks."""
-    from ldl.base import LDLEstimator
-
-    module_name, _, class_name = method.class_path.rpartition(".")
-    module = _import_beside(module_name, method)
-    kind = getattr(module, class_name, None)
-    if kind is None:
-        classes = _classes(module)
-        told = nearest(class_name, classes) or f" It has: {', '.join(classes) or 'no class'}"
-        raise UserError(f"{method.file}: class: {module_name} has no '{class_name}'.{told}")
-    if not (isinstance(kind, type) and issubclass(kind, LDLEstimator)):
-        raise UserError(
-            f"{method.file}: class: {method.class_path} does not derive from LDLEstimator. A "
-            "regressor with fit and predict becomes a method by `class: "
-            "ldl.baselines.regression.Regression` and `parameters: {regressor: "
-            f"{method.class_path}}}`."
-        )
-
-
-def _classes(module: Any) -> list[str]:
-    """Return the classes that a module is for; those that it only imports are left out."""
-    own = [
-        key
-        for key, value in vars(module).items()
-        if isinstance(value, type) and value.__module__ == module.__name__
-    ]
-    return sorted(getattr(module, "__all__", own))
-
-
-def _import_beside(module: str, method: Method) -> Any:
-    path = method.file
-    try:
-        return method.project.modules.load(module)
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"{path}: class: {error}. Write the name of the Python file beside {path.name}, "
-            "without .py, then a dot and the name in it."
-        ) from error
-    except Exception as error:  # somebody else's code
-        told = f"importing {module} fails: {_words(error, path)}"
-        raise UserError(f"{path}: class: {told}") from error
 
 
 def _check_settings(method: Method) -> Iterator[Finding]:
@@ -197,22 +151,12 @@ def _judged(method: Method, rule: contract.Rule, trial: contract.Trial) -> tuple
         except AssertionError as error:
             text, cause = str(error), ""
         except Exception as error:
-            text = cause = _words(error, method.file)
+            text = cause = in_words(error, method.file)
         else:
             return Finding(method.id, GOOD, rule.text), ""
     if rule.must:
         return Finding(method.id, BAD, f"{rule.text}: no, {text}"), cause
     return Finding(method.id, NOTE, f"not so: {rule.text}; {text}"), cause
-
-
-def _words(error: BaseException, beside: Path) -> str:
-    """Describe an error, with the line of the user's own code that raised it."""
-    if isinstance(error, SyntaxError):
-        return f"{error.msg} ({error.filename}, line {error.lineno})"
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if Path(frame.filename).parent == beside.parent]
-    place = f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""
-    return f"{type(error).__name__}: {error}{place}"
 
 
 # ---------------------------------------------------------------------- data sets and weights

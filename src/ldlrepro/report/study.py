@@ -18,11 +18,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ldlrepro.arena import standings
 from ldlrepro.catalogue import Protocol, from_environment
 from ldlrepro.core.errors import unknown
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import load_ready
-from ldlrepro.judge import trials
 from ldlrepro.judge.explain import facts_of, summary
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.persons import FLOOR
@@ -31,18 +31,17 @@ from ldlrepro.judge.verdicts import JUDGED, VerdictRow
 from ldlrepro.lint import linter, relations
 from ldlrepro.lint.tables import rows_of
 from ldlrepro.plan import Plan
+from ldlrepro.report.arena import trade_off
 from ldlrepro.report.canvas import as_svg, canvas, nothing
-from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, measure_title
-from ldlrepro.report.leaderboard import collect, standings
-from ldlrepro.train.inputs import global_seed, holds_rows, make_inputs, make_unit_inputs
+from ldlrepro.report.content import VERDICT_SIGNS, measure_title
+from ldlrepro.train.inputs import global_seed, holds_rows, make_inputs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from sklearn.base import BaseEstimator
 
+    from ldlrepro.arena.standings import Standings
     from ldlrepro.judge.persons import PersonsApart
     from ldlrepro.judge.scores import UnitScores
-    from ldlrepro.report.leaderboard import Standings
 
 OURS, PRINT, FLOOR_COLOUR, WRONG = "#2563eb", "#b91c1c", "#64748b", "#dc2626"
 DECIMALS = 4
@@ -121,77 +120,6 @@ class Study:
     @property
     def protocol(self) -> Protocol:
         return self.paper.main_protocol
-
-    def standings(self, measure: str = "kl") -> Standings:
-        """Rank the methods of the paper's main protocol."""
-        board = collect(self.project, [PaperPage.of(self.project, self.answer)])
-        return standings(board, self.paper.id, self.protocol.id, measure)
-
-    def ranking(self, measure: str = "kl", first: int = 12) -> DataFrame:
-        """Return the leading methods under the main protocol, on the data sets that all have."""
-        rows = [row for row in self.standings(measure).rows if row["rank"] is not None]
-        heads = ["rank", "mean", "beats", "beaten by", "note"]
-        return _table(rows[:first])[heads]
-
-    def scores(self, measure: str = "kl", first: int = 12) -> DataFrame:
-        """Return the mean of each leading method on each data set, all under the main protocol."""
-        datasets = self.standings(measure).datasets
-        names = [*self.ranking(measure, first).index, FLOOR]
-        means = {unit.key: unit.mean(measure) for unit in self.answer.units}
-        lines = [
-            {"method": name} | {d: means.get(f"{self.protocol.id}/{d}/{name}") for d in datasets}
-            for name in names
-        ]
-        return _table(lines).round(DECIMALS)
-
-    def accuracy_and_time(self, first: int = 12) -> Picture:
-        """Draw the leading methods' mean KL beside the seconds of a fit, under one protocol."""
-        lines = [line for line in self.standings().lines if line.rank is not None][:first]
-        lines = [line for line in lines if line.mean is not None and line.fit_s]
-        figure, axes = canvas(4, 8.5)
-        if not lines:
-            return Picture(NOTHING, _svg(nothing(figure, axes, NOTHING)))
-        for place, line in enumerate(lines):
-            look = {"color": f"C{place % 10}", "marker": "os^Dv"[place // 10 % 5]}
-            axes.scatter(line.fit_s, line.mean, label=line.contestant.id, **look)
-        axes.set_xscale("log")
-        axes.set_xlabel("seconds of a fit")
-        axes.set_ylabel("mean KL, lower is better")
-        _legend_outside(axes)
-        return Picture(f"Mean KL and seconds of a fit under {self.protocol.id}.", _svg(figure))
-
-    # ------------------------------------------------------------------ on training rows alone
-
-    def trial(
-        self, dataset: str, methods: Sequence[str], protocol: str = "", cuts: int = 5
-    ) -> DataFrame:
-        """Compare methods on cuts of the training rows, as ``ldlrepro try`` does."""
-        under = protocol or self.protocol.id
-        question = trials.Question(
-            project=self.project,
-            units=[self.plan.unit(under, dataset, method) for method in methods],
-            cuts=cuts,
-            fold=0,
-            measure="kl",
-            threads=1,
-            seed=global_seed(self.project, None),
-        )
-        question.check()
-        with _scratch(dataset) as workspace:
-            for unit in question.units:
-                make_unit_inputs(self.project, unit, question.seed, workspace)
-            lines, _ = trials.compare(question, workspace)
-        return _table(
-            {
-                "method": line.method,
-                "KL": _pair(line.scores.get("kl", [])),
-                "cosine": _pair(line.scores.get("cosine", [])),
-                "better than the first": "" if line.of is None else f"{line.better} of {line.of}",
-                "p": "" if line.p is None else f"{line.p:.3f}",
-                "remark": line.note,
-            }
-            for line in lines
-        )
 
     # ------------------------------------------------------------------ persons
 
@@ -294,6 +222,18 @@ class Number:
 # ---------------------------------------------------------------------- estimators and tables
 
 
+def arena() -> Standings:
+    """Return what the records of the arena say."""
+    project = from_environment()
+    paths = standings.tables(Workspace().results, project.root / "reference")
+    return standings.Standings(standings.read(paths), project.families)
+
+
+def gains_and_costs(board: Standings) -> Picture:
+    """Draw what the methods of the arena gain over the training mean, and what a fit costs."""
+    return Picture(standings.sentence(board), trade_off(board))
+
+
 def load(dataset: str) -> tuple[Any, Any, Any]:
     """Return features, label distributions and groups of a data set, which is prepared if needed.
 
@@ -314,24 +254,6 @@ def _scratch(dataset: str) -> Iterator[Workspace]:
     with tempfile.TemporaryDirectory() as folder:
         data = here.data if ready.is_file() and holds_rows(ready) else Path(folder, "data")
         yield Workspace(Path(folder, "results"), data)
-
-
-def side_by_side(
-    estimators: Mapping[str, BaseEstimator], X: Any, D: Any, groups: Any = None
-) -> DataFrame:
-    """Return KL and cosine of estimators over five folds; whole groups where they are given."""
-    from sklearn.model_selection import GroupKFold, KFold, cross_validate
-
-    from ldl.metrics import scorer
-
-    cv = KFold(5, shuffle=True, random_state=0) if groups is None else GroupKFold(5)
-    scoring = {measure: scorer(measure) for measure in ("kl", "cosine")}
-    lines = []
-    for name, estimator in estimators.items():
-        found = cross_validate(estimator, X, D, groups=groups, cv=cv, scoring=scoring)
-        kl, cosine = _pair(-found["test_kl"]), _pair(found["test_cosine"])
-        lines.append({"method": name, "KL": kl, "cosine": cosine})
-    return _table(lines)
 
 
 def examined(text: str, folds: int | None = None) -> Sentences:
