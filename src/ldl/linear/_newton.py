@@ -94,13 +94,15 @@ def minimise_newton(
     max_iter: int,
     tol: float,
     pairs: int = 10,
+    first: tuple[float, np.ndarray] | None = None,
 ) -> Optimum:
     """Minimise from ``start`` by steps of ``solve`` that the last ``pairs`` of steps correct.
 
+    ``first`` is the value and the gradient at the start, where these are known.
     Ends where an iteration lowers the value, or promises to, by no more than the share ``tol``.
     """
     x = start.astype(np.float64)
-    value, gradient = objective(x)
+    value, gradient = objective(x) if first is None else first
     evaluations, iterations = 1, 0
     kept: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=pairs)
     stopped = "max_iter"

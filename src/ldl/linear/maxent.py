@@ -203,8 +203,11 @@ class SABFGS(MaximumEntropy):
         if solver == "newton":
             if objective.sparse:
                 raise ValueError("solver 'newton' needs dense features; write X.toarray()")
-            start, solve = problem.newton_start(), problem.curvature.inverse(alpha)
-            found = minimise_newton(objective, start, solve, self.max_iter, self.tol, self.pairs)
+            start, first = problem.newton_start(alpha)
+            solve = problem.curvature.inverse(alpha)
+            found = minimise_newton(
+                objective, start, solve, self.max_iter, self.tol, self.pairs, first
+            )
         elif solver == "dense_bfgs" or (solver == "toolbox" and small):
             found = minimise_bfgs(objective, start, self.max_iter, _GRADIENT_TOLERANCE)
         else:
@@ -228,18 +231,44 @@ class Problem:
         W = model._start(X.shape[1], D.shape[1])
         self.start = np.vstack([W, np.zeros((self.constants, D.shape[1]))]).T.ravel()
         self.scale = Scale(X) if model.standardise else None
-        X, offset = standardised(X, self.scale) if self.scale else (X, None)
-        X = with_ones(X) if self.constants else X
+        offset = None
+        if self.scale and not hasattr(X, "tocsr"):
+            X = self._scaled_beside_ones(X, self.scale)
+        else:
+            X, offset = standardised(X, self.scale) if self.scale else (X, None)
+            X = with_ones(X) if self.constants else X
         self.objective = CrossEntropy(X, D, unpenalised=self.constants)
         self.objective.offset = offset
 
-    def newton_start(self) -> np.ndarray:
-        """Return a start whose intercept, if there is one, is that of the mean distribution."""
-        if not self.constants:
-            return self.start
-        D = self.objective.D.T
-        start = self.start.reshape(D.shape[1], -1)
-        return (start + start_at_mean(D, start.shape[1])).ravel()
+    def _scaled_beside_ones(self, X: np.ndarray, scale: Scale) -> np.ndarray:
+        """Return standardised features and the intercept's ones, if any, without copies between."""
+        q = X.shape[1]
+        found = np.ones((len(X), q + self.constants))
+        np.subtract(X, scale.shift, out=found[:, :q])
+        found[:, :q] *= scale.factor
+        return found
+
+    def newton_start(self, l2: float) -> tuple[np.ndarray, tuple[float, np.ndarray]]:
+        """Return a start for Newton's steps, the loss there with a penalty, and its slopes.
+
+        Its intercept, if there is one, is that of the mean distribution.
+        """
+        start, value, gradient = self._plain_start
+        weights = start.reshape(len(self.objective.D), -1).copy()
+        weights[:, self.objective.penalised :] = 0.0
+        value += 0.5 * l2 * float(np.vdot(weights, weights))
+        return start, (value, gradient + l2 * weights.ravel())
+
+    @cached_property
+    def _plain_start(self) -> tuple[np.ndarray, float, np.ndarray]:
+        """The start, and the loss and slopes there, without a penalty."""
+        D, start = self.objective.D.T, self.start.copy()
+        if self.constants:
+            start += start_at_mean(D, len(start) // D.shape[1]).ravel()
+        penalty, self.objective.l2 = self.objective.l2, 0.0
+        value, gradient = self.objective(start)
+        self.objective.l2 = penalty
+        return start, value, gradient
 
     @cached_property
     def curvature(self) -> Curvature:
