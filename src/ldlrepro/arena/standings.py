@@ -221,9 +221,9 @@ def sentence(board: Standings) -> str:
     first, second = board.table.to_dict("records")[:2]
     said = (
         f"{first['method']} leads over {len(board.losses)} public sets of "
-        f"{len(board.by_family)} families. It takes {first['gain']:.0%} off the {titled(board.measure)} of "
-        f"the training mean; {second['method']}, which is second, takes {second['gain']:.0%}. A "
-        f"fit costs {first['fit_s']:.2g} CPU seconds."
+        f"{len(board.by_family)} families. It takes {first['gain']:.0%} off the "
+        f"{titled(board.measure)} of the training mean; {second['method']}, which is second, takes "
+        f"{second['gain']:.0%}. A fit costs {first['fit_s']:.2g} CPU seconds."
     )
     if len(board.by_family) > 3:
         same, place, rho = board.halves
