@@ -45,13 +45,18 @@ def cell(measure: str, mean: str, std: str = "", labels: int | None = None, **mo
 
 
 def records(protocol: Path) -> list[Cell]:
-    """The means and deviations of all units of a protocol, in four digits."""
+    """The means and deviations of all units of a protocol, in four digits.
+
+    Sets of labels alone have the training mean only, so they stand beside the table.
+    """
     cells: list[Cell] = []
     for path in sorted(protocol.glob("*.csv")):
         with open(path, encoding="utf-8", newline="") as handle:
             rows = sorted(csv.DictReader(handle), key=lambda row: (row["method"], row["dataset"]))
         for (method, dataset), folds in groupby(rows, lambda row: (row["method"], row["dataset"])):
             mine = list(folds)
+            if PROJECT.data_set(dataset).labels_of:
+                continue
             shape = PROJECT.data_set(dataset).shape
             for measure in BETTER:
                 values = [float(fold[measure]) for fold in mine if fold.get(measure)]
