@@ -189,8 +189,6 @@ class DataSet(Source):
     """
     ages: Annotated[List[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)] = ()
     """the youngest and the oldest age that have labels"""
-    age_width: Annotated[float, Field(ge=0), AS_WRITTEN] = 2
-    """standard deviation of the normal density that an age becomes; 0 is the nearest age alone"""
     features: Features | None = None
     """how images become features"""
     family: str = ""

@@ -17,6 +17,9 @@ from ldlrepro.data.images.found import BY_FINDING
 from ldlrepro.data.images.layouts import LAYOUTS, Folder
 from ldlrepro.data.images.setups import apply
 
+AGE_WIDTH = 2.0
+"""Standard deviation of the normal density that an age becomes."""
+
 
 def load_faces(data_set: DataSet, data_dir: Path) -> FaceSet:
     """Return the images of a data set that was fetched and prepared."""
@@ -70,4 +73,4 @@ def distributions(faces: FaceSet, data_set: DataSet) -> tuple[np.ndarray, list[s
         return ratings / ratings.sum(axis=1, keepdims=True), faces.labels
     first, last = data_set.ages
     grid = age_grid(first, last)
-    return age_distributions(faces.ages, grid, data_set.age_width), [f"{age:.0f}" for age in grid]
+    return age_distributions(faces.ages, grid, AGE_WIDTH), [f"{age:.0f}" for age in grid]
