@@ -144,19 +144,19 @@ def test_a_time_is_written_as_people_write_it(capsys):
 @pytest.fixture
 def arena(ready) -> Path:
     """The arena's table of the toy data, with three methods."""
-    return runs.run("toy", Workspace(), ["TrainMean", "AAKNN", "DRF"])
+    return runs.run("toy", Workspace(), ["TrainMean", "AAKNN", "RandomForest"])
 
 
 def test_every_kind_of_every_fold_has_a_row(arena):
     rows = pd.read_csv(arena)
     counts = rows.groupby(["method", "kind"]).size().to_dict()
-    expected = {("DRF", "default"): 5}  # a slow method has its defaults only
+    expected = {("RandomForest", "default"): 5}  # a slow method has its defaults only
     for method in ("TrainMean", "AAKNN"):
         expected |= {(method, kind): 5 for kind in ("default", "tuned", "ensemble")}
     assert counts == expected
     facts = json.loads(arena.with_name("facts.json").read_text())
     assert facts["protocol"]["seconds"] == runs.PROTOCOL.seconds
-    assert set(facts["methods"]) == {"TrainMean", "AAKNN", "DRF"}
+    assert set(facts["methods"]) == {"TrainMean", "AAKNN", "RandomForest"}
 
 
 def test_a_finished_fold_is_not_computed_again_unless_what_decides_it_changes(arena, monkeypatch):

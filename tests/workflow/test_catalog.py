@@ -83,7 +83,7 @@ def test_notebooks_about_a_paper_run_on_small_results_and_own_files(name, finish
 def test_a_notebook_that_fails_says_where_and_leaves_no_page(finished, tmp_path) -> None:
     copy = finished.copy(tmp_path / "copy")
     shutil.rmtree(copy.root / "results" / "notebooks", ignore_errors=True)
-    copy.edit("notebooks/03_your_own_method.ipynb", "random_state=0", "random_stat=0")
+    copy.edit("notebooks/03_your_own_method.ipynb", "pull=0.0", "pul=0.0")
     told = copy.run("ldlrepro", "notebook", "03_your_own_method", "--paper", "tiny", status=2)
     assert "a cell failed: TypeError" in told
     assert not (copy.root / "results/notebooks/03_your_own_method.html").exists()
