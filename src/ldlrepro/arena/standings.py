@@ -220,7 +220,7 @@ def sentence(board: Standings) -> str:
     """Say who leads, by how much, at what cost, and how sure that is."""
     first, second = board.table.to_dict("records")[:2]
     said = (
-        f"{first['method']} leads over {len(board.losses)} public sets of "
+        f"{first['method']} leads by Elo over {len(board.losses)} public sets of "
         f"{len(board.by_family)} families. It takes {first['gain']:.0%} off the "
         f"{titled(board.measure)} of the training mean; {second['method']}, which is second, takes "
         f"{second['gain']:.0%}. A fit costs {first['fit_s']:.2g} CPU seconds."
