@@ -218,18 +218,20 @@ def lines(board: Standings) -> list[dict[str, str]]:
 
 def sentence(board: Standings) -> str:
     """Say who leads, by how much, at what cost, and how sure that is."""
-    first, second = board.table.to_dict("records")[:2]
+    first, *others = board.table.to_dict("records")
+    same = method_of(first["method"])
+    second = next(row for row in others if method_of(row["method"]) != same)
     said = (
         f"{first['method']} leads by Elo over {len(board.losses)} public sets of "
         f"{len(board.by_family)} families. It takes {first['gain']:.0%} off the "
-        f"{titled(board.measure)} of the training mean; {second['method']}, which is second, takes "
+        f"{titled(board.measure)} of the training mean; the next method, {second['method']}, takes "
         f"{second['gain']:.0%}. A fit costs {first['fit_s']:.2g} CPU seconds."
     )
     if len(board.by_family) > 3:
-        same, place, rho = board.halves
+        leads, place, rho = board.halves
         said += (
             f" How sure is that? Split the families in halves: the leader of one half leads the "
-            f"other in {same:.0%} of all splits, and comes in place {place:.0f} on average. The "
+            f"other in {leads:.0%} of all splits, and comes in place {place:.0f} on average. The "
             f"orders of all methods correlate by {rho:.2f}."
         )
     if board.unfinished:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ldlrepro.arena.standings import Standings
 
 BAND, LETTERS, WIDTH = 20.0, 12.0, 860.0
+NOTABLE = 0.003
+"""Gain over all that cost less from which on a method is named."""
 GOOD, OTHER = "#2f855a", "#a0aec0"
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
@@ -78,7 +80,7 @@ def trade_off(board: Standings) -> str:
     best, last = 0.0, -BAND
     for row in table.to_dict("records"):
         x, y = place(row["fit_s"], row["gain"])
-        ahead = row["gain"] > best
+        ahead = row["gain"] > best + NOTABLE
         sheet.shape("circle", cx=x, cy=y, r=4 if ahead else 2.5, fill=GOOD if ahead else OTHER)
         if ahead:
             best = row["gain"]
