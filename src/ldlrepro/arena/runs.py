@@ -20,6 +20,7 @@ from ldl.comparison import store
 from ldl.comparison.contenders import MEAN, Contender, portfolio
 from ldl.comparison.search import KINDS, Searched, Task, outer_folds, search
 from ldlrepro.catalogue import digests
+from ldlrepro.core import numerics
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.core.progress import say
@@ -110,6 +111,7 @@ def decides(contender: Contender, drawn: Drawn, protocol: Protocol = PROTOCOL) -
             code_of(contender),
             digests.stage_digest(*COMPARING),
             provenance.versions(),
+            numerics.kernels(),
         ]
     )
 

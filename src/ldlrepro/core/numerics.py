@@ -20,6 +20,7 @@ THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+KERNELS = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
 # Instruction sets that NumPy may dispatch to beyond AVX2 and FMA3.
 WIDER_THAN_AVX2 = "X86_V4 AVX512_ICL AVX512_SPR"
 
@@ -35,6 +36,11 @@ def pin() -> dict[str, str]:
         }
     os.environ.update(chosen)
     return chosen
+
+
+def kernels() -> dict[str, str | None]:
+    """Return the kernel families that this process was told to use; None for one of its choice."""
+    return {name: os.environ.get(name) for name in KERNELS}
 
 
 def _has_avx2() -> bool:
