@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 BASE, BASE_ELO = "RFRegression, default", 1000.0
 """The method that has this Elo rating by definition."""
+TIED = 6
+"""Decimals of ratings and gains; what differs below is rounding noise."""
 DRAWS, SEED = 500, 2026
 """Drawn sets of families behind each interval."""
 KINDS = ("default", "tuned", "ensemble")
@@ -149,11 +151,11 @@ class Standings:
         found = pd.DataFrame(
             {
                 "method": self.losses.columns,
-                "elo": self.elo(names),
+                "elo": self.elo(names).round(TIED),
                 "low": low,
                 "high": high,
                 "win_rate": wins.sum(axis=1) / (len(names) * (len(wins) - 1)),
-                "gain": 1 - np.exp(self.by_family.mean().to_numpy()),
+                "gain": (1 - np.exp(self.by_family.mean().to_numpy())).round(TIED),
                 "improvability": improvable.to_numpy(),
                 "leads": self._leads(),
             }
@@ -163,7 +165,8 @@ class Standings:
                 costs[cost].get((method_of(name), name.partition(", ")[2]), np.nan)
                 for name in self.losses.columns
             ]
-        return found.sort_values("elo", ascending=False, kind="stable").reset_index(drop=True)
+        found = found.sort_values(["elo", "gain", "method"], ascending=[False, False, True])
+        return found.reset_index(drop=True)
 
     def _leads(self) -> list[float]:
         """Return on how many families each method is the best."""
