@@ -1,4 +1,4 @@
-"""What a public benchmark's split of UTKFace leaks: equal files in training and in test.
+"""Leaks of a public benchmark's split of UTKFace: equal files in training and in test.
 
 github.com/paplhjak/Facial-Age-Estimation-Benchmark at 5ee178a5 deals files out to ten parts, one
 after another as the disk lists them, and takes six parts to train, two to validate and two to test,

@@ -165,6 +165,18 @@ def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch):
         assert np.array_equal(scores, second.scores[name])
 
 
+def test_with_much_more_time_a_search_is_done_again(tmp_path):
+    contender = KNOWN["AAKNN"]
+    short, long = replace(TASK, seconds=1e-9), replace(TASK, seconds=60.0)
+    _, first, _ = comparing._one("AAKNN.0", contender, short, tmp_path)
+    _, again, told = comparing._one("AAKNN.0", contender, short, tmp_path)
+    assert told == ", done before"
+    assert len(again.tried) == len(first.tried) == 1
+    _, longer, told = comparing._one("AAKNN.0", contender, long, tmp_path)
+    assert told == ""
+    assert len(longer.tried) == TASK.settings
+
+
 def test_what_is_kept_is_what_was_found(tmp_path):
     found = search(KNOWN["AABP"], replace(TASK, settings=2))
     store.save(tmp_path / "one.npz", found, {"code": "x"})

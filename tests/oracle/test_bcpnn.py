@@ -58,7 +58,7 @@ def test_it_learns_what_a_linear_order_of_labels_cannot_say():
 
 
 def test_copies_by_hand():
-    """Of .6 and .4: 1.2 and .4, then .9 and .4, each divided by its sum."""
+    """Copies of 0.6 and 0.4 are 1.2 and 0.4, then 0.9 and 0.4, each divided by its sum."""
     np.testing.assert_allclose(
         augmented(np.array([[0.6, 0.4]]), 2), [[0.75, 0.25], [0.9 / 1.3, 0.4 / 1.3]]
     )

@@ -34,7 +34,7 @@ def test_slopes_equal_central_differences_away_from_kinks():
 
 
 def test_uniform_predictions_by_hand():
-    """Of .6, .3, .1 the errors are 2 (2/3) - .15, .15 twice, and 1/30 + 7/30 - .2."""
+    """The errors of 0.6, 0.3, 0.1 are 2 (2/3) - .15, .15 twice, and 1/30 + 7/30 - .2."""
     X, D = np.ones((1, 1)), np.array([[0.6, 0.3, 0.1]])
     value = MarginObjective(X, D, MODEL)(np.zeros(3))[0]
     assert value == pytest.approx(4 / 3 - 0.15 + 0.7 * 0.3 + 0.4 * (8 / 30 - 0.2))

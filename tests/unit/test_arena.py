@@ -48,7 +48,7 @@ def test_any_common_form_of_a_table_reads_alike(table, checkout):
     parts = {"F": table[list("abcd")].to_numpy(), "L": table[LABELS].to_numpy()}
     savemat("mine.mat", parts)
     plain = read_own(write(table), LABELS, "who", [])
-    semicolons = read_own(write(table, "semi.csv", sep=";"), LABELS, "who", [])
+    semicolons = read_own(write(table, "semi.csv", sep=";", decimal=","), LABELS, "who", [])
     parquet = read_own(Path("mine.parquet"), LABELS, "who", [])
     matlab = read_own(Path("mine.mat"), ["L"], None, [])
     for other in (semicolons, parquet, matlab):
@@ -96,8 +96,12 @@ def test_what_cannot_be_read_is_refused_with_what_to_type(table, checkout, chang
 
 
 def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys):
+    table["remark"] = None
+    table.loc[60] = [*[0.0] * 7, 20, "no label"]
+    table.loc[61] = [None, *[0.3] * 6, 20, "a gap"]
     write(table)
     asked = ["arena", "mine.csv", "--labels", ",".join(LABELS), "--groups", "who"]
+    asked += ["--ignore", "remark"]
     few = ["--methods", "SABFGS,AAKNN", "--time", "10s", "--threads", "1"]
     assert cli.main([*asked, *few]) == 0
     out, err = capsys.readouterr()
@@ -106,8 +110,9 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
     folder = Path("results/arena/own/mine")
     assert "<h1>mine.csv</h1>" in (folder / "index.html").read_text()
     program = (folder / "best.py").read_text()
-    assert len(program.splitlines()) <= 9
-    subprocess.run([sys.executable, folder / "best.py"], check=True)
+    assert len(program.splitlines()) <= 10
+    check = f"{program}\nassert X.shape == (60, 4)\n"
+    subprocess.run([sys.executable, "-c", check], check=True)
     assert cli.main([*asked, *few, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["method"] for row in rows] == ["SABFGS", "AAKNN", "TrainMean"]

@@ -1,4 +1,4 @@
-"""What the measurements of real faces count, on faces that are made up."""
+"""Measurements of real faces count right on faces that are made up."""
 
 import numpy as np
 

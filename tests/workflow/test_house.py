@@ -180,8 +180,11 @@ SCREENSHOTS = {
 
 
 def album(content: bytes) -> list[str]:
-    """What in a file may be a photograph, or rows made of them: begins of binary files, as they
-    are or in base64. A PNG that matplotlib drew is none, nor is a drawing without a picture."""
+    """Parts of a file that may be a photograph, or rows made of them.
+
+    These are begins of binary files, as they are or in base64. A PNG that matplotlib drew is none,
+    nor is a drawing without a picture.
+    """
     found = [content[:8].hex()] if BINARY.match(content) or b"\0" in content else []
     for run in IN_BASE64.findall(content):
         inside = base64.b64decode(run)

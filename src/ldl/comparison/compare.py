@@ -30,6 +30,8 @@ GROWTH = 1.5
 """Power of the number of rows by which the cost of a fit is taken to grow."""
 FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
 """Shares of the time for these fits and for runs with defaults, and of the rest for tuning."""
+MUCH_LESS = 0.2
+"""Share of the time of a search below which an earlier one is done again."""
 IN_NO_HURRY = 1800.0
 """Seconds from which on slow methods take part."""
 LEAST_ROWS = 20
@@ -116,7 +118,7 @@ class Arena:
     random_state: int = 0
     store: str | Path | None = None
     verbose: bool = False
-    started: float = field(default_factory=clock.monotonic, repr=False)
+    started: float = field(default_factory=clock.monotonic, init=False, repr=False)
 
     def compare(self, X: Any, D: Any, groups: Any = None) -> Comparison:
         """Compare methods on features and label distributions."""
@@ -233,7 +235,8 @@ class Arena:
         for array in (tasks[0].X, tasks[0].D, *(task.test for task in tasks)):
             digest.update(np.ascontiguousarray(array).tobytes())
         version = pkgutil.resolve_name("ldl.__version__")
-        told = (self.measure, self.settings, self.random_state, version)
+        whose = None if tasks[0].groups is None else tasks[0].groups.tolist()
+        told = (self.measure, self.settings, self.random_state, version, whose)
         digest.update(repr(told).encode())
         return Path(self.store) / digest.hexdigest()[:12]
 
@@ -257,19 +260,26 @@ def _mean_loss(found: Sequence[Searched]) -> float:
 def _one(
     name: str, contender: Contender, task: Task, kept: Path | None
 ) -> tuple[str, Searched, str]:
-    """Do a task, or find it done; a longer search goes on from one with the defaults alone."""
+    """Do a task, or find it done; a longer search goes on from one with the defaults alone.
+
+    A search that had much less time than there is now is done again.
+    """
     if kept is None:
         return name, search(contender, task), ""
     code = _code(contender)
     stage = "default" if task.seconds == 0.0 else "tuned"
     path, before = (kept / f"{name}.{part}.npz" for part in (stage, "default"))
     there = files.load(path)
-    if there and there[1]["code"] == code:
+    if (
+        there
+        and there[1]["code"] == code
+        and MUCH_LESS * (task.seconds or 0) <= there[1]["seconds"]
+    ):
         return name, there[0], ", done before"
     begun = files.load(before)
     tried = begun[0].tried[:1] if begun and begun[1]["code"] == code else ()
     searched = search(contender, task, tried)
-    files.save(path, searched, {"code": code})
+    files.save(path, searched, {"code": code, "seconds": task.seconds})
     return name, searched, ""
 
 

@@ -224,7 +224,7 @@ class SABFGS(MaximumEntropy):
 
 
 class Problem:
-    """What a fit to some rows minimises, whatever the penalty."""
+    """Objective of a fit to some rows, whatever the penalty, and the start of its search."""
 
     def __init__(self, model: SABFGS, X: Any, D: np.ndarray) -> None:
         self.constants = int(model.fit_intercept)

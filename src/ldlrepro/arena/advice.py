@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from ldlrepro.judge.scores import UnitScores, is_complete
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SameFolds:
     """Methods on the same folds of a data set."""
 
     sources: str
@@ -40,7 +40,6 @@ class Comparison:
     """Training and tested rows of a fold."""
     apart: bool
     """Whether persons are kept whole."""
-    notes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def recommend(judge: Judge, data_set: DataSet, groups: bool, measure: str) -> Ad
     return _advice(data_set, max(fitting, key=lambda one: len(one.scores)), measure)
 
 
-def _of_arena(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Comparison]:
+def _of_arena(judge: Judge, data_set: DataSet, measure: str) -> Iterator[SameFolds]:
     paths = tables(judge.workspace.results, judge.project.root / "reference")
     if data_set.id not in paths:
         return
@@ -81,10 +80,10 @@ def _of_arena(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Compari
     whole = {name: values for name, values in scores.items() if len(values) == folds}
     test = facts["rows"] / folds
     mean = f"{MEAN}, default"
-    yield Comparison(ARENA, whole, mean, facts["rows"] - test, test, facts["persons"] > 0)
+    yield SameFolds(ARENA, whole, mean, facts["rows"] - test, test, facts["persons"] > 0)
 
 
-def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Comparison]:
+def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[SameFolds]:
     """Yield the records of papers, those of equal folds together."""
     units = [
         unit
@@ -100,7 +99,7 @@ def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Com
     for members in by_folds.values():
         first = members[0].rows
         protocols = dict.fromkeys(one.protocol for one in members)
-        yield Comparison(
+        yield SameFolds(
             ", ".join(protocols),
             {one.method: np.array(one.values(measure)) for one in members},
             "train_mean",
@@ -116,7 +115,7 @@ def _may_be_used(method: Method) -> bool:
     return not (method.sees_test_labels or method.origins.print or is_reading)
 
 
-def _advice(data_set: DataSet, found: Comparison, measure: str) -> Advice:
+def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
     sign = 1.0 if better(measure) == "lower" else -1.0
     means = {name: float(values.mean()) for name, values in found.scores.items()}
     order = sorted(means, key=lambda name: sign * means[name])

@@ -35,7 +35,7 @@ DIGITS = 10
 
 @dataclass(frozen=True)
 class Protocol:
-    """What every method gets alike."""
+    """Folds, rows and budget, which every method gets alike."""
 
     folds: int = 5
     """Outer folds; persons stay whole where they are known."""
@@ -73,37 +73,36 @@ class Drawn:
         return array_sha256(np.ascontiguousarray(np.hstack([self.X, self.D])))
 
 
-def draw(data: Dataset, protocol: Protocol = PROTOCOL) -> Drawn:
+def draw(data: Dataset) -> Drawn:
     """Draw the rows of a data set that take part, in their order."""
-    order = np.random.default_rng(protocol.seed).permutation(len(data.D))
-    rows = np.sort(order[: protocol.rows])
+    order = np.random.default_rng(PROTOCOL.seed).permutation(len(data.D))
+    rows = np.sort(order[: PROTOCOL.rows])
     X = data.X[rows]
     X = X.toarray() if hasattr(X, "toarray") else X
-    return Drawn(
-        data.id, X, data.D[rows], data.groups[rows] if data.groups is not None else None, rows
-    )
+    groups = None if data.groups is None else data.groups[rows]
+    return Drawn(data.id, X, data.D[rows], groups, rows)
 
 
-def tasks(drawn: Drawn, contender: Contender, protocol: Protocol = PROTOCOL) -> Iterator[Task]:
+def tasks(drawn: Drawn, contender: Contender) -> Iterator[Task]:
     """Yield the task of each fold. A slow method runs with its defaults only."""
-    for train, test in outer_folds(len(drawn.D), drawn.groups, protocol.folds, protocol.seed):
+    for train, test in outer_folds(len(drawn.D), drawn.groups, PROTOCOL.folds, PROTOCOL.seed):
         yield Task(
             drawn.X,
             drawn.D,
             train,
             test,
             groups=drawn.groups,
-            settings=1 if contender.slow else protocol.settings,
-            seconds=protocol.seconds,
-            random_state=protocol.seed,
+            settings=1 if contender.slow else PROTOCOL.settings,
+            seconds=PROTOCOL.seconds,
+            random_state=PROTOCOL.seed,
         )
 
 
-def decides(contender: Contender, drawn: Drawn, protocol: Protocol = PROTOCOL) -> str:
+def decides(contender: Contender, drawn: Drawn) -> str:
     """Return the digest of everything that decides a method's scores but the clock."""
     return digests.tree_digest(
         [
-            asdict(protocol),
+            asdict(PROTOCOL),
             drawn.sha256,
             repr(contender.make().get_params()),
             repr(sorted(contender.space.items())),

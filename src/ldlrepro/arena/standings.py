@@ -1,4 +1,4 @@
-"""What the records of the arena say: who leads, by how much, at what cost, how sure.
+"""Standings of the arena, by its records: who leads, by how much, at what cost, how sure.
 
 The data sets of one family share their rows, so a family counts as one everywhere. Raw divergences
 are never averaged over data sets: a method's loss is divided by that of the training mean first.

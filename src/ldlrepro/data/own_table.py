@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.data.csv_tables import DECIMAL_COMMA, SEPARATORS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,10 +81,11 @@ def _code(reading: str, labels: Sequence[str], dropped: Sequence[str]) -> tuple[
     """Return the imports and the lines that read the table again."""
     own = reading.startswith("of_matrices")
     home = "from ldlrepro.data.own_table import of_matrices" if own else "import pandas as pd"
-    features = f"table.drop(columns={[*labels, *dropped]!r})"
     return f"{home}\n", (
-        f"table = {reading}.dropna()\nD = table[{list(labels)!r}]\n"
-        f"X, D = {features}, D.div(D.sum(axis=1), axis=0)\n"
+        f"table = {reading}.drop(columns={list(dropped)!r}).dropna()\n"
+        f"labels = {list(labels)!r}\ntable = table[table[labels].sum(axis=1) > 0]\n"
+        "D = table[labels].div(table[labels].sum(axis=1), axis=0)\n"
+        "X = table.drop(columns=labels)\n"
     )
 
 
@@ -98,13 +100,23 @@ def _table(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]
         if kind == ".mat":
             return _of_matlab(path, labels)
         if kind in (".csv", ".tsv", ".txt"):
-            with open(path, encoding="utf-8-sig") as handle:
-                separator = max(",;\t", key=handle.readline().count)
-            reading = f"pd.read_csv({place!r}, sep={separator!r})"
-            return pd.read_csv(path, sep=separator, encoding="utf-8-sig"), reading, labels
+            told = _dialect(path)
+            reading = ", ".join([repr(place), *(f"{key}={value!r}" for key, value in told.items())])
+            return pd.read_csv(path, **told), f"pd.read_csv({reading})", labels
     except (ValueError, OSError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
     raise UserError(f"{path}: the arena reads {FORMATS}")
+
+
+def _dialect(path: Path) -> dict[str, Any]:
+    """Return how a text file is to be read: separator, decimal sign and sign of a gap."""
+    with open(path, encoding="utf-8-sig") as handle:
+        head, rows = handle.readline(), handle.read()
+    separator = max(SEPARATORS, key=head.count)
+    cells = rows.replace("\n", separator).split(separator)
+    commas = separator != "," and any(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells)
+    decimal = "," if commas else "."
+    return {"sep": separator, "decimal": decimal, "na_values": ["?"], "encoding": "utf-8-sig"}
 
 
 def _of_matlab(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]:
