@@ -91,7 +91,7 @@ demo: setup
 	@echo
 	@echo "Next, in the environment:  . $(VENV)/bin/activate"
 	@echo "  ldlrepro verdicts                  which printed numbers hold"
-	@echo "  ldlrepro leaderboard               which method is best"
+	@echo "  ldlrepro recommend                 which method to use, by the records"
 	@echo "  ldlrepro ui                        the demo's runs in MLflow"
 	@echo "  snakemake --cores $(CORES) mslp         reproduce one paper on real data"
 	@echo "  ldlrepro new method my_method      add a method of your own"
