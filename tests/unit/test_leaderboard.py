@@ -110,20 +110,23 @@ def test_each_kind_of_the_arena_is_a_protocol_and_defaults_stand_in_for_a_kind(t
         ("Ridge", "linear", "tuned", 0.1),
         ("LDLDF", "forest", "default", 0.2),
     ]
-    lines = [",".join(["method", "family", "kind", "fold", *BETTER, "fit_s"])]
+    lines = [",".join(["method", "family", "kind", "fold", *BETTER, "fit_s", "error"])]
     lines += [
-        ",".join([*row[:3], str(fold), *[str(row[3])] * len(BETTER), "2"])
+        ",".join([*row[:3], str(fold), *[str(row[3])] * len(BETTER), "2", ""])
         for row in scores
         for fold in (0, 1)
     ]
     path = tmp_path / "scores.csv"
-    path.write_text("\n".join([*lines, lines[-1].replace("LDLDF", "Half")]) + "\n")
+    half, failed = lines[-1].replace("LDLDF", "Half"), [f"{line}no" for line in lines[-2:]]
+    failed = [line.replace("LDLDF", "Failed") for line in failed]
+    path.write_text("\n".join([*lines, half, *failed]) + "\n")
     board = collect(PROJECT, [], {"sjaffe": path})
     assert board.protocols() == [("arena", "arena_default"), ("arena", "arena_tuned")]
     by_kind = [ranks(standings(board, *place)) for place in board.protocols()]
     assert by_kind == [{"LDLDF": 1, "Ridge": 2}, {"Ridge": 1, "LDLDF": 2}]
     data = board_data(board, leaderboard.all_standings(board))
     assert data["start"]["protocol"] == "arena_tuned"
+    assert ["arena_tuned", "Failed", ["sjaffe"]] in [list(one) for one in data["failed"]]
 
 
 def test_a_reader_can_have_one_kind_of_data_set():

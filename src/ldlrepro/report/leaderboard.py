@@ -223,16 +223,18 @@ def _add_arena(board: Board, dataset: str, path: Path) -> None:
     protocols = board.papers.setdefault(ARENA, [])
     for kind, method in itertools.product(kinds, methods):
         mine = rows.get((kind, method)) or rows["default", method]
-        if len(mine) < folds:
-            continue
         protocol = f"{ARENA}_{kind}"
         if protocol not in protocols:
             protocols.append(protocol)
+        note = CONTROL if mine[0]["family"] == CONTROL else ""
+        board.contestants.setdefault(method, Contestant(method, method, note))
+        if any(row["error"] for row in mine):
+            board.failed.setdefault((protocol, method), []).append(dataset)
+        if len(mine) < folds or any(row["error"] for row in mine):
+            continue
         means = {n: _rounded(statistics.fmean(float(row[n]) for row in mine)) for n in BETTER}
         fit = statistics.fmean(float(row["fit_s"]) for row in mine)
         board.entries.append(Entry(protocol, dataset, method, means, fit, None, source))
-        note = CONTROL if mine[0]["family"] == CONTROL else ""
-        board.contestants.setdefault(method, Contestant(method, method, note))
 
 
 def _entry(unit: UnitScores) -> Entry:
