@@ -89,20 +89,6 @@ def test_the_script_of_the_page_runs_on_what_was_written(ran):
     assert len(scores) == 4
 
 
-def test_people_see_kl_and_programs_everything(ran, capsys):
-    capsys.readouterr()
-    assert cli.main(["baselines", "--dataset", "toy", "--method", "near"]) == 0
-    _, table, _ = capsys.readouterr().out.split("\n\n")
-    header, line = table.splitlines()
-    assert header.split() == ["dataset", "protocol", "method", "mean", "std"]
-    assert line.split()[:3] == ["toy", "tiny", "near"]
-    assert cli.main(["baselines", "--dataset", "toy", "--method", "near", "--json"]) == 0
-    tree = json.loads(capsys.readouterr().out)
-    assert len(tree["baselines"]) > 5
-    assert cli.main(["baselines", "--dataset", "toy", "--measure", "kll"]) == 2
-    assert "no measure 'kll' here. Did you mean 'kl'?" in capsys.readouterr().err
-
-
 # ---------------------------------------------------------------------- badges
 
 

@@ -122,16 +122,11 @@ def test_eyes_are_within_five_percent_of_their_distance_on_95_of_100_faces(detec
     assert np.median(errors) < 0.03
 
 
-@pytest.mark.parametrize("name", ["brick", "coins", "chelsea", "rocket", "page", "text"])
+@pytest.mark.parametrize("name", ["chelsea", "text"])
 def test_pictures_without_a_person_show_no_face(detector, name):
     from skimage import data
 
     assert detector.find(Image.fromarray(getattr(data, name)())) is None
-
-
-@pytest.mark.parametrize("size", [(16, 16), (17, 900), (900, 17), (48, 31)])
-def test_small_and_narrow_pictures_show_no_face(detector, size):
-    assert detector.find(Image.new("RGB", size, "grey")) is None
 
 
 def test_weights_that_are_not_there_or_others_are_refused(monkeypatch, tmp_path):
@@ -240,21 +235,10 @@ def test_one_command_finds_the_eyes_and_prepare_uses_them(album, capsys):
     assert about["placed_by"] == {"centre": 1, "eyes": 9}
 
 
-def test_several_processes_write_the_same_bytes(album, capsys, monkeypatch):
+def test_a_search_that_was_killed_goes_on_from_what_it_wrote_down_last(album, monkeypatch):
     from ldlrepro.data.eyes import album as module
 
-    monkeypatch.setattr(module, "AT_ONCE", 3)
-    module.find_eyes(known("morph"), DATA, workers=1)
-    alone = TABLE.read_bytes()
-    TABLE.unlink()
-    module.find_eyes(known("morph"), DATA, workers=2)
-    assert TABLE.read_bytes() == alone
-
-
-def stopped_search(monkeypatch, after: int, error: BaseException) -> list[str]:
-    """End a search after so many images, go on, and return the files that were looked at again."""
-    from ldlrepro.data.eyes import album as module
-
+    monkeypatch.setattr(module, "KEPT_EVERY", 4)
     module.find_eyes(known("morph"), DATA)
     undisturbed = TABLE.read_bytes()
     TABLE.unlink()
@@ -263,18 +247,18 @@ def stopped_search(monkeypatch, after: int, error: BaseException) -> list[str]:
 
     def killed(*arguments: Any) -> Iterator[Any]:
         nonlocal died
-        yield from islice(searched(*arguments), after)
+        yield from islice(searched(*arguments), 6)
         died = True
-        raise error
+        raise SystemExit
 
     def write(*arguments: Any) -> None:
-        if not (died and isinstance(error, SystemExit)):  # a process that is gone writes nothing
+        if not died:  # a process that is gone writes nothing
             written(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "_searched", killed)
         patch.setattr(module, "write_found", write)
-        with pytest.raises(type(error)):
+        with pytest.raises(SystemExit):
             module.find_eyes(known("morph"), DATA)
     assert not TABLE.exists()
     looked_at: list[str] = []
@@ -287,18 +271,7 @@ def stopped_search(monkeypatch, after: int, error: BaseException) -> list[str]:
     module.find_eyes(known("morph"), DATA)
     assert TABLE.read_bytes() == undisturbed
     assert not TABLE.with_name("eyes.unfinished.csv").exists()
-    return [Path(file).name for file in looked_at]
-
-
-def test_a_search_that_was_stopped_goes_on_where_it_was(album, monkeypatch):
-    assert stopped_search(monkeypatch, 6, KeyboardInterrupt()) == list(ALBUM)[6:]
-
-
-def test_a_search_that_was_killed_goes_on_from_what_it_wrote_down_last(album, monkeypatch):
-    from ldlrepro.data.eyes import album as module
-
-    monkeypatch.setattr(module, "KEPT_EVERY", 4)
-    assert stopped_search(monkeypatch, 6, SystemExit()) == list(ALBUM)[4:]
+    assert [Path(file).name for file in looked_at] == list(ALBUM)[4:]
 
 
 def test_points_that_the_user_gave_go_first_and_are_never_overwritten(album, capsys):
@@ -327,29 +300,3 @@ def test_a_line_corrected_by_hand_stays_and_new_images_are_added(album, capsys):
     assert TABLE.read_text().splitlines() == [
         corrected if "000006" in line else line for line in before
     ]
-
-
-def test_a_table_that_cannot_be_read_says_what_to_type(album, capsys):
-    TABLE.parent.mkdir(parents=True)
-    TABLE.write_text("a,b\n1,2\n")
-    assert cli.main(["images", "morph", "--find-eyes"]) == 2
-    said = capsys.readouterr().err
-    assert "not a table of eyes that were found" in said
-    assert "ldlrepro images morph --find-eyes" in said
-
-
-def test_eyes_are_looked_for_only_where_images_are(checkout, capsys):
-    assert cli.main(["images", "morph", "--find-eyes"]) == 2
-    assert "Type `ldlrepro fetch morph`" in capsys.readouterr().err
-
-
-def test_the_table_of_found_eyes_is_an_input_of_ready(checkout, album):
-    from types import SimpleNamespace
-
-    rules = checkout.rules()
-    ask = [rules.found_eyes(SimpleNamespace(dataset=name)) for name in ("morph_sub", "sjaffe")]
-    assert ask == [[], []]
-    TABLE.parent.mkdir(parents=True)
-    TABLE.write_text(",".join(COLUMNS) + "\n")
-    ask = [rules.found_eyes(SimpleNamespace(dataset=name)) for name in ("morph_sub", "sjaffe")]
-    assert ask == [[str(TABLE)], []]

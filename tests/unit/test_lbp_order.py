@@ -34,13 +34,6 @@ def pattern_of(image: np.ndarray) -> int:
     return patterns()[found]
 
 
-def test_there_are_242_different_patterns_with_at_most_two_changes() -> None:
-    assert len(set(patterns())) == BINS - 1
-    for code in patterns():
-        bits = [code >> k & 1 for k in range(POINTS)]
-        assert sum(bits[k] != bits[k - 1] for k in range(POINTS)) in (0, 2)
-
-
 @pytest.mark.parametrize(("row", "column", "point"), [(2, 4, 0), (0, 2, 4), (2, 0, 8), (4, 2, 12)])
 def test_points_are_counted_from_the_right_against_the_clock(
     row: int, column: int, point: int

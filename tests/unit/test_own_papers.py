@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,6 @@ from ldlrepro import experiments
 from ldlrepro.catalogue import from_environment
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.catalogue.project import OWN_FILES
-from ldlrepro.catalogue.schemas import FILES, schema
-from ldlrepro.core.errors import UserError
-from ldlrepro.doctor import templates
 from ldlrepro.plan import Plan
 from ldlrepro.workflow.rules import Rules
 
@@ -85,25 +81,6 @@ def test_a_paper_is_found_by_its_folder_its_parent_or_its_file(folder, monkeypat
         assert told[OWN_FILES] == str(named)  # for jobs
 
 
-def test_rows_are_completed_and_settings_choose_the_method(folder):
-    plan = now()
-    mine = plan.project.paper("mine")
-    rows = plan.published(mine)
-    assert rows[3]["mean"] == "0.1210"
-    assert {row["better"] for row in rows} == {"lower", "higher"}
-    units = {cell.row["setting"]: cell.unit for cell in plan.cells(mine)}
-    assert units["early"].method.id == "train_mean"
-    assert units["late"].method.id == "uniform"
-    assert all(cell.unit.is_own for cell in plan.cells(mine) if cell.unit)
-
-
-def test_its_numbers_are_counted_apart(folder, ask):
-    _, out, _ = ask("verdicts")
-    lines = {line.split("  ")[0]: line.split() for line in out.splitlines()}
-    assert "2345" in lines["the five papers"]
-    assert lines["mine"][1] == "6"
-
-
 def test_what_lies_beside_it_runs_in_it_alone(folder):
     plan = now()
     before = set(plan.units(plan.project.paper("structrf")))
@@ -145,15 +122,6 @@ def test_its_measurements_lie_beside_it(folder, ready, ask):
     assert stage_digest(code) != stage_digest(experiments.module_name(structrf, "times"))
 
 
-def test_a_measurement_that_nobody_has_is_found_by_check(folder, ask):
-    (folder / "paper.yaml").write_text(
-        f"{PAPER}experiments:\n  mine: {{title: t, code: protocol}}\n"
-    )
-    status, out, _ = ask("check", folder / "paper.yaml")
-    assert status == 1
-    assert "mine: experiments: there is no protocol.py. Did you mean 'protocols'?" in out
-
-
 def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny, capsys):
     other = folder.parent / "broken"
     other.mkdir()
@@ -171,20 +139,6 @@ def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny
         assert warned.count(f"warning: left out: {folder.parent}") == 3
         assert name in warned
     assert "Did you mean 'title'?" in warned
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("Mine-2", r"the folder's name is the id.*mine_2/"),
-        ("structrf", r"'structrf' is the id of papers/structrf/paper\.yaml"),
-    ],
-)
-def test_a_name_that_will_not_do_is_refused(folder, monkeypatch, name, message):
-    folder.rename(folder.parent / name)
-    monkeypatch.setenv(OWN_FILES, str(folder.parent / name))
-    with pytest.raises(UserError, match=message):
-        _ = now().project.paper_ids
 
 
 # ---------------------------------------------------------------------- mistakes in cells.csv
@@ -228,25 +182,6 @@ def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, ask, old, ne
         assert word in line
 
 
-def test_all_mistakes_are_listed_at_once_up_to_twenty(folder):
-    (folder / "cells.csv").write_text(CELLS.replace("kl,", "lk,").replace("0.0500", "x"))
-    with pytest.raises(UserError) as caught:
-        rows_of("mine")
-    assert len(str(caught.value).splitlines()) == 6
-    lines = [ONE.replace("toy", f"set{n}") for n in range(30)]
-    (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
-    with pytest.raises(UserError) as caught:
-        rows_of("mine")
-    assert len(str(caught.value).splitlines()) == 21
-    assert str(caught.value).endswith("and 10 more")
-
-
-def test_a_file_in_latin_letters_says_so(folder):
-    (folder / "cells.csv").write_bytes(CELLS.replace("printed", "großer").encode("latin-1"))
-    with pytest.raises(UserError, match=r"cells\.csv: not UTF-8"):
-        rows_of("mine")
-
-
 # ---------------------------------------------------------------------- numbers that cannot be
 
 
@@ -280,16 +215,6 @@ def test_what_cannot_be_is_found(folder, ask, old, new, words):
         assert word in line
 
 
-def test_a_listed_misprint_is_no_finding(folder, ask):
-    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    misprint = (
-        "{kind: misprint, tables: ['1'], datasets: [toy], methods: [One], metrics: [kl], proof: x}"
-    )
-    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{misprint}]\n")
-    status, _, _ = ask("check", folder / "paper.yaml")
-    assert status == 0
-
-
 LISTED = "kind: misprint, datasets: [toy], methods: [One], metrics: [chebyshev]"
 
 
@@ -315,13 +240,6 @@ def test_the_ground_of_a_misprint_is_looked_for(folder, ask, listed, state, word
     (line,) = [line for line in out.splitlines() if "remarks: " in line]
     assert f"  {state}  " in line
     assert words in line
-
-
-def test_a_misprint_that_the_numbers_show_needs_no_belief(folder, ask):
-    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    listed = LISTED.replace("chebyshev", "kl")
-    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{{{listed}, tables: ['1'], proof: x}}]\n")
-    assert "remarks: " not in ask("check", folder / "paper.yaml")[1]
 
 
 CLAIMS = """claims:
@@ -369,18 +287,6 @@ def test_parameters_behind_an_at_exist_and_fit_the_rows(folder, ask, method, wor
     assert ask("check", folder / "paper.yaml")[0] == 0
 
 
-def test_a_missing_data_set_stands_beside_the_other_findings(folder, ask):
-    (folder / "paper.yaml").write_text(PAPER.replace("[toy]", "[toy, wines]"))
-    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    status, out, err = ask("check", folder / "paper.yaml")
-    missing, impossible = [line for line in out.splitlines() if "  BAD  " in line]
-    assert "there is no data set 'wines'" in missing
-    assert "`not_available`" in missing
-    assert f"`ldlrepro new dataset wines --folder {folder}`" in missing
-    assert "0 or more" in impossible
-    assert (status, "Traceback" in err) == (1, False)
-
-
 def test_a_range_of_an_own_measure_is_kept(folder, ask):
     (folder / "shares.py").write_text("def wrong(D, P):\n    return 1 - D.min(axis=1)\n")
     yaml = "title: Wrong\nfunction: shares.wrong\nbetter: lower\nrange: [0, 0.5]\n"
@@ -402,13 +308,6 @@ def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, ask):
     same = PAPER.replace("  One: aa_knn\n", "  One: aa_knn\n  One: uniform\n")
     (folder / "paper.yaml").write_text(same)
     assert "the key 'One'" in ask("check", folder / "paper.yaml")[2]
-
-
-def test_a_folder_is_its_paper_or_is_told(folder, ask):
-    assert ask("check", folder)[:2] == ask("check", folder / "paper.yaml")[:2]
-    status, _, err = ask("check", folder.parent)
-    assert status == 2
-    assert f"is a folder without paper.yaml. Name the file to check: {folder}/paper.yaml" in err
 
 
 def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, ask):
@@ -434,11 +333,6 @@ def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, a
     assert copies("mine") == len(rows)
 
 
-def test_the_columns_of_four_more_papers_that_were_printed_before_are_declared():
-    assert copies("ldl_hr") == 33
-    assert copies("df_ldl") == 198
-
-
 # ---------------------------------------------------------------------- templates
 
 
@@ -452,15 +346,6 @@ def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, ask, kind):
     assert status == 0, out
     assert "Nothing wrong" in out
     assert "  note  not so" not in out
-
-
-@pytest.mark.parametrize("kind", list(templates.EXAMPLES))
-def test_a_template_names_every_key_with_its_meaning(kind):
-    words = {"name": "mine", "year": 2026, "title": "Mine", "camel": "Mine"}
-    text = templates.text_of(kind, words)
-    for key, told in schema(FILES[kind])["properties"].items():
-        assert re.search(rf"^(#   )?{key}:", text, re.MULTILINE), key
-        assert told["description"].split()[0] in text, key
 
 
 def test_a_template_overwrites_nothing(tiny, tmp_path, ask):

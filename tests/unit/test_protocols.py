@@ -14,17 +14,15 @@ from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import Dataset
 from ldlrepro.experiments import Inputs, protocols
-from ldlrepro.experiments.printed_digits import Printed, as_printed, together
+from ldlrepro.experiments.printed_digits import Printed, as_printed
 from ldlrepro.experiments.protocol_runs import (
     FOLDS,
     IN_ORDER,
     MEASURES,
     OVER_REPEATS,
-    PERSONS,
     SHUFFLED,
     Runs,
     folds_for,
-    stated_by,
 )
 from ldlrepro.plan import Plan
 from tests.unit.judged import PLAN, PROJECT
@@ -103,18 +101,6 @@ def test_folds_in_the_order_of_the_file_are_told_with_their_count(setting, drift
     assert found.inside == 12
 
 
-def test_rest_of_the_rows_in_the_last_fold_is_told_from_larger_first_folds(tmp_path):
-    rows = Drawn("drifting", tmp_path)
-    rows.data = Dataset(**{**vars(rows.data), "X": rows.data.X[:298], "D": rows.data.D[:298]})
-    rows.scores = Runs(PROJECT, rows.data, 2026, KeptLines(tmp_path / "fewer.jsonl")).scores
-    how = f"{IN_ORDER}, rest in the last"
-    found = rows.conclude(rows.print_of("aa_knn", how, 0))
-    assert (found.best.folds, found.best.kind, found.verdict) == (how, IN_ORDER, "told")
-    assert found.next_folds.chance <= 0.05
-    joint = together([found.cuts, found.cuts])
-    assert min(joint, key=lambda name: joint[name].strength) == how
-
-
 @pytest.mark.parametrize("setting", COUNTS)
 def test_shuffled_folds_and_their_count_are_told_from_the_order_and_from_splits(setting, drifting):
     printed = drifting.print_of(setting, SHUFFLED, UNSEEN)
@@ -150,19 +136,6 @@ def test_folds_test_each_row_once_or_are_splits():
         if folds.definition["scheme"] != "shuffle_split" and folds.repeats == 1:
             assert tested.tolist() == list(range(len(data.D)))
         assert all(set(fold.train).isdisjoint(fold.test) for fold in made)
-
-
-def names(data: Dataset) -> list[str]:
-    return [folds.name for folds in folds_for(data)]
-
-
-def test_persons_are_a_way_of_their_own_only_where_the_order_cuts_through_them():
-    data = rows_in("mixed")
-    assert PERSONS not in names(data)
-    in_blocks = Dataset(**{**vars(data), "groups": np.repeat(np.arange(10), 30)})
-    assert PERSONS not in names(in_blocks)
-    uneven = np.repeat(np.arange(10), [20, 40] * 5)
-    assert PERSONS in names(Dataset(**{**vars(data), "groups": uneven}))
 
 
 def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
@@ -209,37 +182,6 @@ def test_a_planted_deviation_over_repeats_is_recognised(mixed):
     assert found.best.folds == planted
     assert found.verdict == "told"
     assert found.against[SHUFFLED].as_strong == found.against[TEN_TIMES_FIVE].as_strong == 0
-
-
-@pytest.mark.parametrize(
-    ("definition", "expected"),
-    [
-        ({"folds": 10}, [SHUFFLED]),
-        ({"folds": 7}, ["7 folds, shuffled"]),
-        ({"folds": 10, "shuffle": False, "fold_size": "down"}, [f"{IN_ORDER}, rest in the last"]),
-        ({"folds": 4, "repeats": 3}, ["3 times 4 folds", f"3 times 4 folds, {OVER_REPEATS}"]),
-        ({"scheme": "shuffle_split", "repeats": 5, "train_share": 0.7}, ["5 splits, 70 %"]),
-        ({"scheme": "leave_one_group_out", "folds": 3}, ["3 folds, persons apart"]),
-        ({"folds": 10, "by_print": "its digits"}, []),
-    ],
-)
-def test_what_a_paper_states_is_among_the_ways(definition, expected):
-    data = replace(rows_in("mixed"), groups=np.repeat(np.arange(10), [20, 40] * 5))
-    stated = stated_by(protocol({"scheme": "kfold", **definition}), data)
-    assert [folds.name for folds in stated] == expected
-    assert set(expected) <= {folds.name for folds in folds_for(data, stated)}
-
-
-def test_repeats_that_a_paper_states_are_tried_and_decided_even_with_dear_methods(mixed):
-    stated = stated_by(protocol({"scheme": "kfold", "folds": 4, "repeats": 3}), mixed.data)
-    printed = mixed.print_of("aa_knn", SHUFFLED, UNSEEN)
-    asked = {"settings": ["aa_knn"], "seeds": 6}
-    ways = protocols.Ways(
-        mixed.scores, folds_for(mixed.data, stated), asked, printed, stated
-    ).conclude()
-    assert {"3 times 4 folds", f"3 times 4 folds, {OVER_REPEATS}"} <= set(ways.against)
-    assert not {name for name in ways.against if name.startswith("10 times")}
-    assert len(ways.against["3 times 4 folds"].way.numbers) == 6
 
 
 def test_nothing_is_likely_without_a_digit_that_agrees(drifting):

@@ -71,12 +71,6 @@ def test_both_sides_say_on_how_many_data_sets_they_rest():
     assert "KL, measured: 7 data sets, Friedman p" in found
 
 
-def test_methods_stand_with_their_average_ranks():
-    found = drawn(*table(8))
-    assert "A 1.0" in found
-    assert "3.0 C" in found
-
-
 def test_bars_join_what_does_not_differ_and_nothing_else():
     """A is first everywhere; B and C take turns."""
     rows, units = table(8, ("A", "B", "C"))
@@ -88,29 +82,6 @@ def test_bars_join_what_does_not_differ_and_nothing_else():
         )
     ((first, second),) = bars(figure_of(rows, units).image)
     assert first == second < WIDTH / 2  # both at rank 2.5, on the printed side
-
-
-def test_the_ranks_are_given_as_numbers_too():
-    names, *ranks = figure_of(*table(8)).table
-    assert names == ["diagram", "data sets", "Friedman p", "method", "average rank"]
-    assert [(line[0], line[3], line[4]) for line in ranks[:2]] == [
-        ("KL, printed", "A", "1.00"),
-        ("KL, printed", "B", "2.00"),
-    ]
-
-
-def test_what_ran_on_other_splits_is_marked():
-    rows, units = table(8)
-    rows = [
-        row(r.dataset, r.method, float(r.printed), protocol="q") if r.method == "C" else r
-        for r in rows
-    ]
-    units = [
-        unit(u.dataset, u.method, u.scores["kl"][0], "q" if u.method == "c" else "p") for u in units
-    ]
-    figure = figure_of(rows, units)
-    assert "3.0 C†" in texts(figure.image)
-    assert figure.caption.endswith("† under the protocol q, on other splits.")
 
 
 def test_bars_are_the_longest_stretches_of_neighbours_in_which_no_two_differ():

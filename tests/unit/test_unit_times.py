@@ -93,9 +93,3 @@ def test_seconds_of_another_processor_or_code_or_unknown_ones_are_not_judged(tim
     for other in (elsewhere, changed, unknown):
         _, searched, _ = verdicts("tiny", plain | other, plan=timed.plan)
         assert (searched.verdict, searched.measured) == ("not run", None)
-
-
-def test_without_records_the_cell_says_what_to_type(timed):
-    assert {row.reason for row in verdicts("tiny", plan=timed.plan)} == {
-        "not run yet: snakemake --cores all tiny"
-    }
