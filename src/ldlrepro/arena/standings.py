@@ -225,17 +225,25 @@ def sentence(board: Standings) -> str:
     same = method_of(first["method"])
     second = next(row for row in others if method_of(row["method"]) != same)
     said = (
-        f"{first['method']} leads by Elo over {len(board.losses)} public sets of "
-        f"{len(board.by_family)} families. It takes {first['gain']:.0%} off the "
-        f"{titled(board.measure)} of the training mean; the next method, {second['method']}, takes "
-        f"{second['gain']:.0%}. A fit costs {first['fit_s']:.2g} CPU seconds."
+        f"{first['method']} wins most often over {len(board.losses)} public sets of "
+        f"{len(board.by_family)} families: its Elo is {first['elo']:.0f}, that of "
+        f"{second['method']}, the next method, {second['elo']:.0f}. Off the "
+        f"{titled(board.measure)} of the training mean they take {first['gain']:.0%} and "
+        f"{second['gain']:.0%}. A fit costs {first['fit_s']:.2g} CPU seconds. How sure is that? "
     )
+    if first["low"] < second["high"]:
+        said += (
+            f"Families drawn from these give it any Elo from {first['low']:.0f} to "
+            f"{first['high']:.0f}, so they do not decide."
+        )
+    else:
+        said += "It leads in nearly all sets of families that are drawn from these."
     if len(board.by_family) > 3:
         leads, place, rho = board.halves
         said += (
-            f" How sure is that? Split the families in halves: the leader of one half leads the "
-            f"other in {leads:.0%} of all splits, and comes in place {place:.0f} on average. The "
-            f"orders of all methods correlate by {rho:.2f}."
+            f" Split the families in halves: the leader of one half leads the other in {leads:.0%} "
+            f"of all splits, and comes in place {place:.0f} on average. The orders of all methods "
+            f"correlate by {rho:.2f}."
         )
     if board.unfinished:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."
