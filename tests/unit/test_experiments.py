@@ -160,12 +160,12 @@ def test_a_difference_is_taken_fold_by_fold(ready):
 
 def test_one_split_search_is_measured_and_drawn(tmp_path):
     inputs = Inputs(PLAN, Workspace(tmp_path, tmp_path), [], say=lambda line: None)
-    found = split_search.measure(inputs, 300, {"exhaustive": "a", "adaptive": "b"}, seed=1)
+    found = split_search.measure(inputs, 120, {"exhaustive": "a", "adaptive": "b"}, seed=1)
     assert found.cells == []  # a stand-in enters no table of the paper
     whole, adaptive = found.tables[0].rows
-    assert whole[3] == 36 * 299  # every cut between distinct values
-    assert adaptive[3] < whole[3] / 5
+    assert whole[3] == 36 * 119  # every cut between distinct values
+    assert adaptive[3] < whole[3] / 3
     assert 0 < found.facts["gain_kept_drawn"] <= 1
-    assert [c["evaluations"] for c in found.series["exhaustive"]] == [299] * 36
+    assert [c["evaluations"] for c in found.series["exhaustive"]] == [119] * 36
     json.dumps(found.series, allow_nan=False)
     assert set(split_search.draw(found.series)) == {"5", "6"}

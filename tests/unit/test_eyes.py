@@ -173,7 +173,7 @@ DOUBTFUL = {
 
 @pytest.fixture
 def album(checkout, capsys) -> Path:
-    """Return the folder of a fetched MORPH of one photograph, none of whose images has eye points."""
+    """Return the folder of a fetched MORPH of one photograph, without eye points."""
     place = DATA / "manual" / "morph"
     (place / "Album2").mkdir(parents=True)
     with open(place / "morph_2008_nonCommercial.csv", "w", newline="") as handle:
