@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from ldl._scale import Scale
 from ldl._self_tuned import Candidate, SelfTuned
-from ldl.base import Weighted
+from ldl.base import Weighted, dense
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -33,3 +34,55 @@ class WeightedSelfTuned(Weighted, SelfTuned):
         """Return the checked weight of each row; None where all count alike, as in a trial."""
         trial = "renormalised_" not in vars(self) and np.shape(self._sample_weight) != (rows,)
         return None if trial else super()._weight(rows)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class WeightedRows(WeightedSelfTuned):
+    """Base of estimators for which a weight is a number of copies of a row.
+
+    Rows of weight zero are left out before anything looks at them, and features are standardised
+    by weighted means and deviations.
+    """
+
+    def _learn(self, X: Any, D: np.ndarray) -> None:
+        weight = self._weight(len(D))
+        if weight is not None:
+            kept = weight > 0
+            if kept.sum() < 2:
+                raise ValueError("sample_weight must be above zero for two rows at least")
+            X, D, weight = X[kept], D[kept], weight[kept]
+            self._sample_weight = None if (weight == 1).all() else weight
+        super()._learn(X, D)
+
+    def _scaled(self, X: Any) -> Any:
+        # In a fit this is asked for once, for the rows of training.
+        weight = self._weight(X.shape[0])
+        if self._scale is not None and weight is not None:
+            self._scale = WeightedScale(dense(X), weight)
+        return super()._scaled(X)
+
+
+class WeightedScale(Scale):
+    """Standardised features, by weighted means and deviations; flat ones become zero."""
+
+    def __init__(self, X: Any, weight: np.ndarray | None) -> None:
+        super().__init__(X)
+        if weight is None:
+            return
+        share = weight / weight.sum()
+        self.shift = np.asarray(X.T @ share)
+        if hasattr(X, "tocsr"):
+            # The stored entries, then the zeros, each of which lies a mean away.
+            shares = np.repeat(share, np.diff(X.indptr))
+            squares = shares * (X.data - self.shift[X.indices]) ** 2
+            there = np.bincount(X.indices, shares, X.shape[1])
+            variance = np.bincount(X.indices, squares, X.shape[1]) + (1 - there) * self.shift**2
+        else:
+            variance = share @ (X - self.shift) ** 2
+        # Flat features have a factor of zero already.
+        varies = self.factor > 0
+        self.factor = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
+
+    def applied(self, X: np.ndarray) -> np.ndarray:
+        """Return standardised features."""
+        return (X - self.shift) * self.factor

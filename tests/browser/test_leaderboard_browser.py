@@ -19,8 +19,8 @@ from tests.report_pages import PROJECT, content, measured, page
 pytestmark = pytest.mark.browser
 
 METHODS = ["sa_bfgs", "aa_knn", "pt_bayes", "rf", "cpnn"]
-CONTROLS = ["uniform", "true_labels"]
-DATASETS = [f"d{number:02d}" for number in range(14)]
+CONTROLS = ["train_mean", "true_labels"]
+DATASETS = [*(f"d{number:02d}" for number in range(12)), "sjaffe", "yeast_spoem"]
 
 
 def unit(protocol: str, dataset: str, method: str, score: float) -> UnitScores:
@@ -133,6 +133,26 @@ def test_ticked_methods_and_data_sets_are_ranked_as_python_would(board, pages):
     board.locator("#board-form button[type=reset]").click()
     board.locator(".board input[value=rf]:checked").wait_for()
     assert "cpnn" not in shown_ranks(board)
+
+
+def test_gains_are_those_of_python(board, pages):
+    choose(board, protocol="cv", measure="kl")
+    shown = board.evaluate("""() => Object.fromEntries([...document.querySelectorAll(
+        ".board tbody tr")].map((row) => [row.dataset.method, row.cells[3].textContent]))""")
+    for line in standings(collect(PROJECT, pages), "first", "cv").lines:
+        gain = "" if line.gain is None else f"{100 * line.gain:.1f} %"
+        assert shown[line.contestant.id] == gain.replace("-0.0", "0.0")
+    assert shown["train_mean"] == "0.0 %"
+
+
+def test_one_kind_of_data_set_is_ranked_alone(board):
+    choose(board, protocol="cv", kind="with persons")
+    assert board.locator("#board .on").inner_text() == "Ranked on: sjaffe."
+    assert board.locator("#board-datasets input:checked").count() == 1
+    kinds = board.locator("#board-form select[name=kind] option").all_inner_texts()
+    assert "of the family yeast" in kinds
+    choose(board, kind="")
+    assert "d00" in board.locator("#board .on").inner_text()
 
 
 def test_a_paper_offers_its_protocols_and_all_of_them_count_a_data_set_once(board):

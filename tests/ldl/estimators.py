@@ -42,10 +42,12 @@ CHEAP: dict[str, dict[str, Any]] = {
     "LDLLDM": {"max_iter": 5, "n_clusters": 2},
     "LDLSCL": {"max_iter": 5, "n_clusters": 2},
     "LDLogitBoost": {"max_iter": 3},
+    # To the last digits, so that weights and copies of rows end at one point.
+    **{name: {"tol": 1e-14} for name in ("LDLDPA", "LDLLC", "LDLLRR")},
     "RG4LDL": {"n_components": 4, "max_iter": 2},
     "RFRegression": {"n_estimators": 2},
     "RFStar": {"n_estimators": 2},
-    "SABFGS": {"max_iter": 10},
+    "SABFGS": {"max_iter": 20, "tol": 1e-14},
     "SAIIS": {"max_iter": 5},
     "SLDLF": {"n_estimators": 2, "depth": 3, "units": 6, "max_iter": 8, "leaf_batches": 4},
     "StructRF": {"n_estimators": 2},

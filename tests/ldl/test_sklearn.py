@@ -29,6 +29,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted
 
 import ldl
+from ldl._weighted import WeightedRows
 from ldl.base import Weighted
 from ldl.checks import sample
 from ldl.datasets import make_distributions
@@ -46,6 +47,7 @@ ONLY_THE_FIRST = ("check_estimator_sparse_array", "check_estimator_sparse_matrix
 COPIES = {
     **dict.fromkeys(("RFRegression", "RFStar", "StructRF"), "of copies others are drawn"),
     "LogRatioRegression": "a row that is left out has copies",
+    "AAKNN": "copies are neighbours, too",
 }
 CANNOT_APPLY: dict[str, dict[str, str]] = {
     **{check: {KINDS[0]: ONE_COLUMN} for check in ONLY_THE_FIRST},
@@ -276,6 +278,51 @@ def test_rows_of_weight_zero_are_not_learnt_from(name):
     for bad, text in (([1.0], r"must have shape \(60,\)"), (np.zeros(60), "not all zero")):
         with pytest.raises(ValueError, match=f"sample_weight must .*{text}|sample_weight {text}"):
             cheap(name).fit(X, D, sample_weight=bad)
+
+
+COUNTED = [name for name in TABLES if isinstance(cheap(name), WeightedRows)]
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_weights_of_one_change_no_bit_and_rows_of_weight_zero_are_as_if_left_out(name):
+    X, D = sample(n=60)
+    model = getattr(ldl, name)(**seed(name))  # with all that it chooses on held-out rows
+    if "max_iter" in model.get_params():
+        model.set_params(max_iter=5)
+    plain = clone(model).fit(X, D).predict(X)
+    ones = clone(model).fit(X, D, sample_weight=np.ones(60)).predict(X)
+    np.testing.assert_array_equal(ones, plain)
+    weight = np.arange(60) % 3 > 0
+    some = clone(model).fit(X, D, sample_weight=weight)
+    without = clone(model).fit(X[weight], D[weight])
+    np.testing.assert_array_equal(some.predict(X), without.predict(X))
+    with pytest.raises(ValueError, match="sample_weight must be above zero for two rows"):
+        model.fit(X, D, sample_weight=np.eye(60)[0])
+
+
+@pytest.mark.parametrize("name", [name for name in COUNTED if name != "AAKNN"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_whole_weights_are_copies_of_rows(name, kind):
+    """More rows than features, units that differ; the check of scikit-learn has fewer rows."""
+    X, D = sample(n=60)
+    X = np.where(X > 1.0, X, 0.0) * [1.0, 10.0, 0.1, 5.0, 2.0, 1.0]
+    weight = np.arange(60) % 4
+    model = cheap(name, **seed(name))
+    weighted = clone(model).fit(kind(X), D, sample_weight=weight)
+    copies = clone(model).fit(kind(X.repeat(weight, axis=0)), D.repeat(weight, axis=0))
+    np.testing.assert_allclose(weighted.predict(X), copies.predict(X), atol=1e-7)
+    np.testing.assert_allclose(weighted.mean_, copies.mean_, atol=1e-12)
+
+
+def test_neighbours_have_the_weights_of_their_rows():
+    X, D = sample(n=60)
+    weight = np.arange(60) % 4
+    model = ldl.AAKNN(5, mean_share=None).fit(X, D, sample_weight=weight)
+    found = model.kneighbors(X)
+    np.testing.assert_array_equal(model.X_, model._scaled(X[weight > 0]))
+    shares = weight[weight > 0][found]
+    wanted = (shares[:, :, None] * D[weight > 0][found]).sum(axis=1) / shares.sum(axis=1)[:, None]
+    np.testing.assert_allclose(model.predict(X), wanted, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["RFRegression", "RFStar", "StructRF"])

@@ -8,8 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from ldl._parameters import Interval
-from ldl._scale import Scale
-from ldl._weighted import WeightedSelfTuned
+from ldl._weighted import WeightedScale, WeightedSelfTuned
 from ldl.linear._softmax import softmax_rows
 
 
@@ -54,17 +53,3 @@ class Compositional(WeightedSelfTuned):
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
         return softmax_rows(X @ self.coef_ + self.intercept_)
-
-
-class WeightedScale(Scale):
-    """Standardised features, by weighted means and deviations; flat ones become zero."""
-
-    def __init__(self, X: np.ndarray, weight: np.ndarray | None) -> None:
-        self.shift = np.average(X, axis=0, weights=weight)
-        spread = np.sqrt(np.average((X - self.shift) ** 2, axis=0, weights=weight))
-        flat = spread <= 1e-12 * np.abs(X).max(axis=0)
-        self.factor = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
-
-    def applied(self, X: np.ndarray) -> np.ndarray:
-        """Return standardised features."""
-        return (X - self.shift) * self.factor

@@ -33,8 +33,15 @@ class Curvature:
     The last ``unpenalised`` features, an intercept, are free of them.
     """
 
-    def __init__(self, X: np.ndarray, D: np.ndarray, unpenalised: int = 0) -> None:
-        mean = D.mean(axis=0)
+    def __init__(
+        self,
+        X: np.ndarray,
+        D: np.ndarray,
+        unpenalised: int = 0,
+        weight: np.ndarray | None = None,
+    ) -> None:
+        mean = np.average(D, axis=0, weights=weight)
+        X = X if weight is None else X * np.sqrt(weight)[:, None]
         self.factor = (1.0 - mean @ mean) / (len(mean) - 1.0)
         self.X = X
         self.free = np.arange(X.shape[1]) >= X.shape[1] - unpenalised
@@ -53,7 +60,8 @@ class Curvature:
         # By Woodbury's identity. The intercept has a small penalty here; steps correct that.
         small = _SMALL * self.factor * n
         diagonal = np.where(self.free, small, l2)
-        matrix = self.products / l2 + self.free.sum() / small
+        of_free = self.X[:, self.free]
+        matrix = self.products / l2 + of_free @ of_free.T / small
         rows = _inverse(matrix, np.full(n, 1.0 / self.factor))
 
         def solve(slopes: np.ndarray) -> np.ndarray:

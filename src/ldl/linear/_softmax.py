@@ -46,6 +46,11 @@ def with_ones(X: Any) -> Any:
     return np.column_stack([X, np.ones(len(X))])
 
 
+def counted(D: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Return rows as often as each counts."""
+    return D if weight is None else D * weight[:, None]
+
+
 def standardised(X: Any, scale: Scale) -> tuple[Any, np.ndarray | None]:
     """Return standardised features, and the offset that sparse ones still have.
 
@@ -69,6 +74,8 @@ class SoftmaxObjective:
 
     offset: np.ndarray | None = None
     """Stands for the same row less in all rows of sparse X; columns beyond it have none."""
+    weight: np.ndarray | None = None
+    """How often each row counts; None for once each."""
 
     def __init__(self, X: Any, D: np.ndarray, l2: float = 0.0, unpenalised: int = 0) -> None:
         self.X = X
@@ -87,6 +94,10 @@ class SoftmaxObjective:
     def loss(self, Z: np.ndarray) -> float:
         """Return the loss of the scores Z, which are overwritten with its slopes."""
         raise NotImplementedError
+
+    def summed(self, losses: np.ndarray) -> float:
+        """Return the sum of losses, whose last axis is that of rows, each as often as it counts."""
+        return float(losses.sum() if self.weight is None else (losses @ self.weight).sum())
 
     def __call__(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         labels = len(self.D)

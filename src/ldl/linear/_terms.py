@@ -10,9 +10,16 @@ import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._self_tuned import AUTO, Grid
+from ldl._weighted import WeightedRows
 from ldl.linear._bfgs import Optimum
 from ldl.linear._newton import Curvature, Solve, minimise_newton, start_at_mean
-from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
+from ldl.linear._softmax import (
+    SoftmaxObjective,
+    counted,
+    slopes_of_scores,
+    softmax_columns,
+    with_ones,
+)
 from ldl.linear.maxent import MaximumEntropy
 
 _MOST_ROUNDS = 10
@@ -35,7 +42,10 @@ class Term:
 
 
 class TermObjective(SoftmaxObjective):
-    """The cross entropy ``-sum_ij D_ij ln P_ij``, a ridge penalty, and terms."""
+    """The cross entropy ``-sum_ij D_ij ln P_ij``, a ridge penalty, and terms.
+
+    Rows of D that count otherwise than once have their weight as their sum; terms weigh themselves.
+    """
 
     def __init__(
         self, X: np.ndarray, D: np.ndarray, l2: float, unpenalised: int, terms: Sequence[Term]
@@ -45,11 +55,13 @@ class TermObjective(SoftmaxObjective):
 
     def loss(self, Z: np.ndarray) -> float:
         fit = np.vdot(self.D, Z)
-        value = softmax_columns(Z).sum() - fit
+        value = self.summed(softmax_columns(Z)) - fit
         slopes = np.zeros_like(Z)
         for term in self.terms:
             value += term.of_predictions(Z, slopes)
         slopes = slopes_of_scores(Z, slopes)
+        if self.weight is not None:
+            Z *= self.weight
         Z -= self.D
         Z += slopes
         return float(value)
@@ -86,7 +98,7 @@ class Search:
 class TermModel(MaximumEntropy):
     """Base of the models softmax(X W + b) that minimise a penalised cross entropy and terms.
 
-    A subclass writes ``_terms``. Steps of Newton's kind take the curvature of the cross entropy.
+    Steps of Newton's kind take the curvature of the cross entropy.
 
     Parameters
     ----------
@@ -115,22 +127,40 @@ class TermModel(MaximumEntropy):
 
     candidates: ClassVar[Grid] = {"alpha": (30.0, 0.3, 3.0, 300.0)}
 
-    def _terms(self, X: np.ndarray, D: np.ndarray) -> Sequence[Term]:
-        """Return the terms beside the cross entropy of these rows."""
-        raise NotImplementedError
-
-    def _begun(self, X: np.ndarray, D: np.ndarray, terms: Sequence[Term]) -> Search:
+    def _begun(
+        self,
+        X: np.ndarray,
+        D: np.ndarray,
+        terms: Sequence[Term],
+        weight: np.ndarray | None = None,
+    ) -> Search:
         """Return the objective, with terms, and where and how to search its minimum."""
         constants = int(self.fit_intercept)
         X = with_ones(X) if constants else X
         labels, features = D.shape[1], X.shape[1]
+        curvature = Curvature(X, D, constants, weight)
+        D = counted(D, weight)
         start = start_at_mean(D, features) if constants else np.zeros((labels, features))
         objective = TermObjective(X, D, self.alpha, constants, terms)
-        return Search(objective, start.ravel(), Curvature(X, D, constants).inverse(self.alpha))
+        objective.weight = weight
+        return Search(objective, start.ravel(), curvature.inverse(self.alpha))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class WeightedTermModel(WeightedRows, TermModel):
+    """Base of those whose terms are of weights, or sums over rows.
+
+    A subclass writes ``_terms``.
+    """
+
+    def _terms(self, D: np.ndarray, weight: np.ndarray | float) -> Sequence[Term]:
+        """Return the terms beside the cross entropy of these rows, each of which has a weight."""
+        raise NotImplementedError
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
-        terms = self._terms(X, D)
-        search = self._begun(X, D, terms)
+        weight = self._weight(len(D))
+        terms = self._terms(D, 1.0 if weight is None else weight)
+        search = self._begun(X, D, terms, weight)
         found = search.run(self.max_iter, self.tol)
         for _ in range(_MOST_ROUNDS):
             changed = [term.settle(search.weights()) for term in terms]

@@ -18,8 +18,9 @@ import numpy as np
 
 from ldl._parameters import Auto, Count
 from ldl._self_tuned import AUTO, Grid
+from ldl._weighted import WeightedRows
 from ldl.base import dense
-from ldl.linear._softmax import with_ones
+from ldl.linear._softmax import counted, with_ones
 from ldl.linear.maxent import MaximumEntropy
 
 _LARGEST_SHIFT = 20.0
@@ -35,7 +36,7 @@ _BLOCK = 2**21
 
 
 @dataclass(eq=False, repr=False)
-class SAIIS(MaximumEntropy):
+class SAIIS(WeightedRows, MaximumEntropy):
     """Maximum entropy model fitted by improved iterative scaling (SA-IIS, IIS-LLD, IIS-LDL).
 
     The model is that of ``SABFGS``: P = softmax(X W). A sweep moves every weight W_kj by the root
@@ -105,7 +106,9 @@ class SAIIS(MaximumEntropy):
         # Views of the weights, which sweeps change in place.
         self.coef_ = W[:q]
         self.intercept_ = W[q] if self.fit_intercept else np.zeros(D.shape[1])
-        sweep, predictions = Sweep(X, D), Predictions(X, D)
+        weight = self._weight(len(D))
+        D = counted(D, weight)
+        sweep, predictions = Sweep(X, D), Predictions(X, D, weight)
         P, loss = predictions.of(W)
         stopped = "max_iter"
         iterations = 0
@@ -129,15 +132,16 @@ class SAIIS(MaximumEntropy):
 
 
 class Predictions:
-    """Predictions of the training rows at any weights, in the same memory each time.
+    """Predictions of the training rows, times how often each counts, in the same memory each time.
 
     They are kept label by row: maxima, sums and quotients then run along memory instead of across
     short rows.
     """
 
-    def __init__(self, X: Any, D: np.ndarray) -> None:
+    def __init__(self, X: Any, D: np.ndarray, weight: np.ndarray | None) -> None:
         self.X = X
         self.D = np.ascontiguousarray(D)
+        self.weight = weight
         self._scores = np.empty(D.shape)
         self._P = np.empty(D.shape[::-1])
 
@@ -155,8 +159,11 @@ class Predictions:
         P -= largest
         np.exp(P, out=P)
         totals = _sums_over_labels(P)
-        P /= totals
-        return P, float(np.log(totals).sum()) - fit
+        if self.weight is None:
+            P /= totals
+            return P, float(np.log(totals).sum()) - fit
+        P /= totals / self.weight
+        return P, float(np.log(totals) @ self.weight) - fit
 
 
 def _sums_over_labels(P: np.ndarray) -> np.ndarray:

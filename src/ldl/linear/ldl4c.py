@@ -13,6 +13,7 @@ import numpy as np
 
 from ldl._parameters import Auto, NotNegative, Positive
 from ldl._self_tuned import AUTO, Grid
+from ldl._weighted import WeightedRows
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 from ldl.linear.maxent import drawn_weights
@@ -30,7 +31,9 @@ class WeightedErrors(SoftmaxObjective):
         super().__init__(X, D, model.alpha)
         self.margin, self.rho = model.margin_weight, model.rho
         self.kl = model.error == "kl"
-        self.weights = entropies(D) if model.weights == "entropy" else np.ones(len(D))
+        self.weight = model._weight(len(D))
+        self.counts = np.ones(len(D)) if self.weight is None else self.weight
+        self.weights = self.counts * (entropies(D) if model.weights == "entropy" else 1.0)
         self.at_top = (D.argmax(axis=1), np.arange(len(D)))
         self.weighted_entropy = float(self.weights @ entropies(D))
         self._slopes = np.empty_like(self.D)
@@ -70,16 +73,16 @@ class WeightedErrors(SoftmaxObjective):
         others[self.at_top] = -1.0
         highest = others.max(axis=0)
         lacking = np.maximum(1.0 - (P[self.at_top] - highest) / self.rho, 0.0)
-        slope = np.where(lacking > 0, self.margin / self.rho, 0.0)
+        slope = np.where(lacking > 0, self.margin / self.rho, 0.0) * self.counts
         slopes[self.at_top] -= slope
         # Equally high runners-up share the slope, so that no order of the labels decides.
         equal = others == highest
         slopes += np.multiply(equal, slope / equal.sum(axis=0), out=others)
-        return self.margin * float(lacking.sum())
+        return self.margin * self.summed(lacking)
 
 
 @dataclass(eq=False, repr=False)
-class LDL4C(PenalisedModel):
+class LDL4C(WeightedRows, PenalisedModel):
     """Softmax model of label distributions made for classification (LDL4C).
 
     With t the highest label of a row and r the highest predicted one of the others,

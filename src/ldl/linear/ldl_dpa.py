@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldl._parameters import NotNegative
-from ldl.linear._terms import Term, TermModel
+from ldl.linear._terms import Term, WeightedTermModel
 
 
 class PercentileTerm(Term):
-    """Minus ``weight`` times the mean over labels of rank times predicted degree, over all rows."""
+    """Minus ``weight`` times the mean over labels of rank times predicted degree, over all rows.
 
-    def __init__(self, D: np.ndarray, weight: float) -> None:
+    The weight is a number, or one for each row.
+    """
+
+    def __init__(self, D: np.ndarray, weight: np.ndarray | float) -> None:
         from scipy.stats import rankdata
 
         self.pull = weight / D.shape[1] * np.ascontiguousarray(rankdata(D, axis=1).T)
@@ -25,21 +28,25 @@ class PercentileTerm(Term):
 
 
 class VarianceTerm(Term):
-    """``weight`` times the squared differences of true and predicted variances of a row."""
+    """``weight`` times the squared differences of true and predicted variances of a row.
 
-    def __init__(self, D: np.ndarray, weight: float) -> None:
-        self.weight = weight
+    ``rows`` says how often a row counts.
+    """
+
+    def __init__(self, D: np.ndarray, weight: float, rows: np.ndarray | float) -> None:
+        self.weight, self.rows = weight, rows
         self.true = D.var(axis=1)
 
     def of_predictions(self, P: np.ndarray, slopes: np.ndarray) -> float:
         centred = P - P.mean(axis=0)
         apart = (centred * centred).mean(axis=0) - self.true
-        slopes += (4.0 * self.weight / len(P)) * apart * centred
-        return self.weight * float(apart @ apart)
+        counted = apart * self.rows
+        slopes += (4.0 * self.weight / len(P)) * counted * centred
+        return self.weight * float(apart @ counted)
 
 
 @dataclass(eq=False, repr=False)
-class LDLDPA(TermModel):
+class LDLDPA(WeightedTermModel):
     """Softmax model with the percentile average of its degrees (LDL-DPA).
 
     With R_ij the rank of the degree D_ij in its row, the lowest 1 and equal ones their mean, P =
@@ -77,5 +84,6 @@ class LDLDPA(TermModel):
     rank_weight: NotNegative = 0.01
     variance_weight: NotNegative = 1.0
 
-    def _terms(self, X: np.ndarray, D: np.ndarray) -> Sequence[Term]:
-        return PercentileTerm(D, self.rank_weight), VarianceTerm(D, self.variance_weight)
+    def _terms(self, D: np.ndarray, weight: np.ndarray | float) -> Sequence[Term]:
+        ranks = PercentileTerm(D, self.rank_weight * weight)
+        return ranks, VarianceTerm(D, self.variance_weight, weight)

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
-from ldl._scale import Scale
 from ldl._self_tuned import AUTO, Grid
+from ldl._weighted import WeightedRows, WeightedScale
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, softmax_columns, standardised, with_ones
@@ -43,7 +43,7 @@ class HighestAndRest(SoftmaxObjective):
         P, slopes = Z, self._slopes
         highest = P[self.at_top]
         # The errors of the other labels sum to 1 - P_top, so the first term is 2 (1 - P_top).
-        value = 2.0 * (1.0 - highest).sum()
+        value = 2.0 * self.summed(1.0 - highest)
         slopes[:] = 0.0
         if self.rest:
             value += self._add_rest(P, slopes)
@@ -53,7 +53,9 @@ class HighestAndRest(SoftmaxObjective):
         slopes *= P
         P *= slopes.sum(axis=0)
         np.subtract(slopes, P, out=Z)
-        return float(value)
+        if self.weight is not None:
+            Z *= self.weight
+        return value
 
     # Both terms are part of every evaluation and work in a buffer: new arrays, and picking by
     # conditions, made up half of its time where labels are many.
@@ -65,21 +67,21 @@ class HighestAndRest(SoftmaxObjective):
             apart[self.at_top] = 0.0
         np.sign(apart, out=slopes)
         slopes *= self.rest
-        return self.rest * float(np.abs(apart, out=apart).sum())
+        return self.rest * self.summed(np.abs(apart, out=apart))
 
     def _add_margin(self, P: np.ndarray, highest: np.ndarray, slopes: np.ndarray) -> float:
         """Return the hinges; their slopes are added to ``slopes``."""
         lacking = np.add(P, self.rho - highest, out=self._spare)
         lacking[self.at_top] = 0.0
         violated = lacking > 0
-        value = self.margin * float(np.maximum(lacking, 0.0, out=lacking).sum())
+        value = self.margin * self.summed(np.maximum(lacking, 0.0, out=lacking))
         slopes += np.multiply(violated, self.margin, out=lacking)
         slopes[self.at_top] -= self.margin * violated.sum(axis=0)
         return value
 
 
 @dataclass(eq=False, repr=False)
-class LDLHR(PenalisedModel):
+class LDLHR(WeightedRows, PenalisedModel):
     """Softmax model that learns the highest label and the degrees of the rest (LDL-HR).
 
     With t the highest label of a row, P = softmax(X W + b) minimises::
@@ -164,10 +166,11 @@ class LDLHR(PenalisedModel):
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.form == "printed" and not self.rho > 0:
             raise ValueError(f"rho must be above 0 where form is 'printed', got {self.rho}")
-        scale = Scale(X) if self.standardise else None
+        weight = self._weight(len(D))
+        scale = WeightedScale(X, weight) if self.standardise else None
         X, offset = standardised(X, scale) if scale else (X, None)
         objective = HighestAndRest(with_ones(X), D, self)
-        objective.offset = offset
+        objective.offset, objective.weight = offset, weight
         rounds = self.n_iter_no_change
         patience = Patience(rounds, self.min_gain) if rounds else None
         self._minimise(objective, self.pairs, patience, scale)

@@ -10,16 +10,17 @@ import numpy as np
 
 from ldl._parameters import Auto, NotNegative, Positive
 from ldl._self_tuned import AUTO, Grid
-from ldl.linear._terms import Term, TermModel
+from ldl.linear._terms import Term, WeightedTermModel
 
 
 class RankingTerm(Term):
     """Logistic loss of all pairs of labels, weighted by the squared distance of their degrees.
 
     For degrees ``d_j > d_k`` it is ``weight (d_j - d_k)^2 ln(1 + exp(-sharpness (p_j - p_k)))``.
+    The weight is a number, or one for each row.
     """
 
-    def __init__(self, D: np.ndarray, weight: float, sharpness: float) -> None:
+    def __init__(self, D: np.ndarray, weight: np.ndarray | float, sharpness: float) -> None:
         self.sharpness = sharpness
         self.signs, self.weights = [], []
         for j, degrees in enumerate(D.T):
@@ -41,7 +42,7 @@ class RankingTerm(Term):
 
 
 @dataclass(eq=False, repr=False)
-class LDLLRR(TermModel):
+class LDLLRR(WeightedTermModel):
     """Softmax model that maintains the ranking of the labels (LDL-LRR).
 
     P = softmax(X W + b) minimises, over n rows::
@@ -81,7 +82,8 @@ class LDLLRR(TermModel):
     rank_weight: NotNegative | Auto = AUTO
     sharpness: Positive = 100.0
 
-    candidates: ClassVar[Grid] = {**TermModel.candidates, "rank_weight": (1.0, 100.0)}
+    candidates: ClassVar[Grid] = {**WeightedTermModel.candidates, "rank_weight": (1.0, 100.0)}
 
-    def _terms(self, X: np.ndarray, D: np.ndarray) -> Sequence[Term]:
-        return (RankingTerm(D, self.rank_weight / len(D), self.sharpness),)
+    def _terms(self, D: np.ndarray, weight: np.ndarray | float) -> Sequence[Term]:
+        rows = len(D) if np.isscalar(weight) else np.sum(weight)
+        return (RankingTerm(D, self.rank_weight / rows * weight, self.sharpness),)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldl._parameters import NotNegative
-from ldl.linear._terms import Term, TermModel
+from ldl.linear._terms import Term, WeightedTermModel
 
 _SMOOTH = 1e-7
 """Added to squared distances, whose root has no slope at zero."""
@@ -41,7 +41,7 @@ class DistanceTerm(Term):
 
 
 @dataclass(eq=False, repr=False)
-class LDLLC(TermModel):
+class LDLLC(WeightedTermModel):
     """Softmax model that exploits correlations of labels (LDLLC).
 
     P = softmax(X W + b) minimises, with w_j the weights of label j and rho their Pearson
@@ -78,5 +78,5 @@ class LDLLC(TermModel):
 
     correlation_weight: NotNegative = 0.1
 
-    def _terms(self, X: np.ndarray, D: np.ndarray) -> Sequence[Term]:
+    def _terms(self, D: np.ndarray, weight: np.ndarray | float) -> Sequence[Term]:
         return (DistanceTerm(self.correlation_weight, D.shape[1]),)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ldl._parameters import Auto, NotNegative
 from ldl._self_tuned import AUTO, Grid
+from ldl._weighted import WeightedRows
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 
@@ -40,14 +41,17 @@ class MarginObjective(SoftmaxObjective):
         error = np.abs(apart).sum(axis=0) - self.free
         slopes = (beyond > 0) + self.margin * violated + self.rest * (error > 0) * np.sign(apart)
         slopes[self.at_top] = -(1.0 * (beyond > 0)) - self.margin * violated.sum(axis=0)
-        value = np.maximum(beyond, 0.0).sum() + self.margin * np.maximum(lacking, 0.0).sum()
-        value += self.rest * np.maximum(error, 0.0).sum()
+        value = self.summed(np.maximum(beyond, 0.0))
+        value += self.margin * self.summed(np.maximum(lacking, 0.0))
+        value += self.rest * self.summed(np.maximum(error, 0.0))
         Z[:] = slopes_of_scores(P, slopes)
-        return float(value)
+        if self.weight is not None:
+            Z *= self.weight
+        return value
 
 
 @dataclass(eq=False, repr=False)
-class LDLM(PenalisedModel):
+class LDLM(WeightedRows, PenalisedModel):
     """Softmax model with large margins, for the highest label (LDLM).
 
     The label distribution learning machine. With t the highest label of a row, T one at t and zero
@@ -106,4 +110,6 @@ class LDLM(PenalisedModel):
     candidates: ClassVar[Grid] = {"alpha": (1.0, 0.1, 10.0, 100.0)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._minimise(MarginObjective(with_ones(X), D, self))
+        objective = MarginObjective(with_ones(X), D, self)
+        objective.weight = self._weight(len(D))
+        self._minimise(objective)

@@ -13,9 +13,16 @@ import numpy as np
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._scale import Scale
 from ldl._self_tuned import AUTO, Candidate, Grid, SelfTuned
+from ldl._weighted import WeightedRows, WeightedScale
 from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
 from ldl.linear._newton import Curvature, minimise_newton, start_at_mean
-from ldl.linear._softmax import SoftmaxObjective, softmax_rows, standardised, with_ones
+from ldl.linear._softmax import (
+    SoftmaxObjective,
+    counted,
+    softmax_rows,
+    standardised,
+    with_ones,
+)
 
 _DENSE_BELOW = 3000
 _GRADIENT_TOLERANCE = 1e-10
@@ -80,15 +87,18 @@ class MaximumEntropy(SelfTuned):
 
 
 class CrossEntropy(SoftmaxObjective):
-    """Cross entropy ``-sum_ij D_ij ln P_ij``: a sum over rows, not their mean."""
+    """Cross entropy ``-sum_ij D_ij ln P_ij``: a sum over rows, not their mean.
+
+    Rows of D that count otherwise than once have their weight as their sum.
+    """
 
     def loss(self, Z: np.ndarray) -> float:
         Z -= Z.max(axis=0)
         fit = np.vdot(self.D, Z)
         P = np.exp(Z, out=Z)
         totals = P.sum(axis=0)
-        value = float(np.log(totals).sum() - fit)
-        P /= totals
+        value = float(self.summed(np.log(totals)) - fit)
+        P /= totals if self.weight is None else totals / self.weight
         P -= self.D
         return value
 
@@ -98,7 +108,7 @@ class CrossEntropy(SoftmaxObjective):
 
 
 @dataclass(eq=False, repr=False)
-class SABFGS(MaximumEntropy):
+class SABFGS(WeightedRows, MaximumEntropy):
     """Maximum entropy model fitted by quasi-Newton steps (SA-BFGS, BFGS-LLD, BFGS-LDL).
 
     The predictions are P = softmax(X W + b). The weights minimise a convex loss, which is the
@@ -180,7 +190,7 @@ class SABFGS(MaximumEntropy):
     scales_itself = True
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._minimise(Problem(self, X, D), self.alpha)
+        self._minimise(Problem(self, X, D, self._weight(len(D))), self.alpha)
 
     def _tried(
         self, X: Any, D: np.ndarray, T: Any, grid: Grid
@@ -226,18 +236,22 @@ class SABFGS(MaximumEntropy):
 class Problem:
     """Objective of a fit to some rows, whatever the penalty, and the start of its search."""
 
-    def __init__(self, model: SABFGS, X: Any, D: np.ndarray) -> None:
+    def __init__(
+        self, model: SABFGS, X: Any, D: np.ndarray, weight: np.ndarray | None = None
+    ) -> None:
         self.constants = int(model.fit_intercept)
         W = model._start(X.shape[1], D.shape[1])
         self.start = np.vstack([W, np.zeros((self.constants, D.shape[1]))]).T.ravel()
-        self.scale = Scale(X) if model.standardise else None
+        self.scale = WeightedScale(X, weight) if model.standardise else None
         offset = None
         if self.scale and not hasattr(X, "tocsr"):
             X = self._scaled_beside_ones(X, self.scale)
         else:
             X, offset = standardised(X, self.scale) if self.scale else (X, None)
             X = with_ones(X) if self.constants else X
-        self.objective = CrossEntropy(X, D, unpenalised=self.constants)
+        self.D = D
+        self.objective = CrossEntropy(X, counted(D, weight), unpenalised=self.constants)
+        self.objective.weight = weight
         self.objective.offset = offset
 
     def _scaled_beside_ones(self, X: np.ndarray, scale: Scale) -> np.ndarray:
@@ -273,7 +287,8 @@ class Problem:
     @cached_property
     def curvature(self) -> Curvature:
         """That of the cross entropy, without a penalty."""
-        return Curvature(self.objective.X, self.objective.D.T, self.constants)
+        objective = self.objective
+        return Curvature(objective.X, self.D, self.constants, objective.weight)
 
 
 def drawn_weights(shape: tuple[int, int], random_state: int | None) -> np.ndarray:

@@ -10,7 +10,8 @@ import numpy as np
 
 from ldl._distances import squared_norms
 from ldl._parameters import Auto, Count
-from ldl._self_tuned import AUTO, Candidate, Grid, SelfTuned
+from ldl._self_tuned import AUTO, Candidate, Grid
+from ldl._weighted import WeightedRows
 
 _BLOCK_BYTES = 2 * 2**20
 """Size of a block of products, unless fewer than ``_FEWEST_ROWS`` rows would fit."""
@@ -24,12 +25,13 @@ _UNDERFLOW = 1e-37
 
 
 @dataclass(eq=False, repr=False)
-class AAKNN(SelfTuned):
+class AAKNN(WeightedRows):
     """Mean label distribution of the nearest training rows (AA-kNN).
 
     Algorithm adaptation: the prediction is the mean of D over the ``n_neighbors`` training rows
     nearest in Euclidean distance. Of rows at the same distance those that come first in the
-    training data are taken.
+    training data are taken. Where rows have weights, the mean of the neighbours has them, and rows
+    of weight zero are no neighbours.
 
     Parameters
     ----------
@@ -40,9 +42,11 @@ class AAKNN(SelfTuned):
     Attributes
     ----------
     X_ : ndarray or CSR matrix of shape (rows, n_features_in_)
-        Copy of the training features.
+        Copy of the training features, of rows that count.
     D_ : ndarray of shape (rows, n_labels_)
-        Label distributions of the training rows.
+        Label distributions of these rows.
+    weight_ : ndarray of shape (rows,) or None
+        Their weights; None where all count alike.
     rough_ : RoughRows
         Training rows in single precision, from which the search takes bounds of distances.
 
@@ -70,12 +74,6 @@ class AAKNN(SelfTuned):
 
     candidates: ClassVar[Grid] = {"n_neighbors": (5, 10, 20, 40, 80)}
 
-    def _learn(self, X: Any, D: np.ndarray) -> None:
-        k = self.n_neighbors
-        if k != AUTO and k > X.shape[0]:
-            raise ValueError(f"n_neighbors must be at most the {X.shape[0]} training rows, got {k}")
-        super()._learn(X, D)
-
     def _open(self, rows: int) -> Grid:
         return {
             name: sorted({min(k, rows) for k in values})
@@ -95,15 +93,22 @@ class AAKNN(SelfTuned):
         return int(self._setting("n_neighbors"))
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
+        if (k := self.n_neighbors) > len(D):
+            raise ValueError(f"n_neighbors must be at most the {len(D)} training rows, got {k}")
         # A copy, so that writing into the caller's array later does not move the neighbours.
         self.X_ = X.copy()
         if hasattr(X, "tocsr"):
             self.X_.sum_duplicates()
-        self.D_ = D
+        self.D_, self.weight_ = D, self._weight(len(D))
         self.rough_ = RoughRows(self.X_)
 
     def _predict(self, X: Any) -> np.ndarray:
-        return self.D_[self._neighbours(X)].mean(axis=1)
+        found = self._neighbours(X)
+        if self.weight_ is None:
+            return self.D_[found].mean(axis=1)
+        shares = self.weight_[found]
+        shares /= shares.sum(axis=1, keepdims=True)
+        return np.einsum("ik,ikj->ij", shares, self.D_[found])
 
     def kneighbors(self, X: Any) -> np.ndarray:
         """Return the places of the nearest training rows.
@@ -116,7 +121,7 @@ class AAKNN(SelfTuned):
         Returns
         -------
         ndarray of int of shape (rows, n_neighbors)
-            Places in the training data, nearest first.
+            Places among the training rows that count, which are ``X_``, nearest first.
         """
         return self._neighbours(self._checked(X))
 
