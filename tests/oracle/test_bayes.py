@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from ldl import Uniform
-from ldl.baselines.bayes import PTBayes
 from tests.oracle.examples import means_of_ten_folds, unrelated
 from tests.oracle.formulas import pt_bayes
-from tests.oracle.settings import as_stated
 
 problem = unrelated
 
@@ -56,15 +54,6 @@ def test_shrunk_covariance_with_equal_weights_is_ledoit_and_wolfs():
     np.testing.assert_allclose(rebuilt, LedoitWolf().fit(X).covariance_, atol=1e-10)
 
 
-def test_worth_is_that_of_so_many_features_which_all_say_the_same():
-    """A column that stands there six times counts twice where six features are worth two."""
-    X, D = problem(q=1)
-    six = as_stated(PTBayes, worth=2.0).fit(np.repeat(X, 6, axis=1), D)
-    two = pt_bayes(covariance_type="diag").fit(np.repeat(X, 2, axis=1), D)
-    expected = two.predict(np.repeat(X, 2, axis=1))
-    np.testing.assert_allclose(six.predict(np.repeat(X, 6, axis=1)), expected, atol=1e-12)
-
-
 def test_weights_are_the_mean_of_many_resampled_fits():
     X, D = problem()
     exact = pt_bayes(transformation="weights").fit(X, D)
@@ -79,24 +68,6 @@ def test_weights_are_the_mean_of_many_resampled_fits():
     np.testing.assert_allclose(np.mean(means, axis=0), expected, atol=band)
     np.testing.assert_allclose(np.mean(priors, axis=0), exact.prior_, atol=band)
     assert np.std(means, axis=0).min() > 0.03
-
-
-def test_resampled_covariance_is_the_unbiased_one_of_the_drawn_rows():
-    X, _ = problem()
-    one_label_takes_all = np.column_stack([np.ones(90), np.zeros(90)])
-    model = pt_bayes("resample", random_state=5).fit(X, one_label_takes_all)
-    mass = one_label_takes_all.ravel() / 90
-    counts = np.random.default_rng(5).multinomial(180, mass).reshape(90, 2)[:, 0]
-    gaussian = model.gaussians_[0]
-    rebuilt = (gaussian.axes * gaussian.variances) @ gaussian.axes.T
-    np.testing.assert_allclose(rebuilt, np.cov(np.repeat(X, counts, axis=0).T), atol=1e-12)
-
-
-def test_log_domain_stays_finite_with_2000_features():
-    X, D = problem(q=2000, n=20, c=2)
-    with np.errstate(over="raise", invalid="raise", divide="raise"):
-        P = pt_bayes(covariance_type="full").fit(X, D).predict(X)
-    assert np.isfinite(P).all()
 
 
 @pytest.mark.realdata

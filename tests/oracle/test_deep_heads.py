@@ -96,33 +96,7 @@ def test_loss_and_gradients_equal_the_loop_over_nodes_left_to_autograd(kind, tem
     np.testing.assert_allclose(ours[0].grad.numpy(), theirs[0].grad.numpy(), atol=1e-13)
 
 
-def test_gradients_follow_the_factor_of_what_comes_after():
-    forest, targets = head()
-    once, twice = outputs(), outputs()
-    forest.loss(once, targets, None).backward()
-    (2.0 * forest.loss(twice, targets, None)).backward()
-    np.testing.assert_allclose(twice[0].grad.numpy(), 2.0 * once[0].grad.numpy(), rtol=1e-14)
-
-
-def test_entropy_of_the_routing_is_that_of_the_probabilities():
-    forest, _ = head()
-    F = outputs()[0].detach()
-    P = forest.routing.log_probabilities(forest.routing.log_sigmoids(F.t())).exp().numpy()
-    expected = -(P * np.log(P)).sum(axis=1).mean()
-    assert forest.measures([F])["entropy"].item() == pytest.approx(expected, rel=1e-12)
-
-
 # ---------------------------------------------------------------------- one tree at a time
-
-
-def test_turn_of_a_tree_moves_its_own_block_only():
-    forest, targets = head(share=False)
-    assert forest.widths == [UNITS] * TREES
-    F = outputs(TREES)
-    forest.loss(F, targets, 1).backward()
-    assert F[0].grad is None
-    assert F[2].grad is None
-    assert F[1].grad.abs().max() > 0
 
 
 def test_blocks_answer_as_trees_of_their_own_do():
@@ -138,17 +112,6 @@ def test_blocks_answer_as_trees_of_their_own_do():
 
 
 # ---------------------------------------------------------------------- leaves
-
-
-@pytest.mark.parametrize("kind", ["distributions", "numbers"])
-@pytest.mark.parametrize("seed", range(2))
-def test_leaf_step_never_raises_the_loss_of_the_queue(kind, seed):
-    forest, targets = head(kind, of_leaves={"seed": seed})
-    F = outputs(seed=seed)
-    before = forest.loss(F, targets, None).item()
-    forest.visited(F, targets)
-    forest.after(1, last=True)
-    assert forest.loss(F, targets, None).item() <= before + 1e-12
 
 
 def test_leaves_learn_from_all_batches_since_their_last_step():
@@ -180,19 +143,6 @@ def test_annealing_ends_where_the_papers_say():
     assert reached[0] == pytest.approx((0.9, 0.5 / 0.9))
     assert reached[5][1] < 1.0 == reached[6][1]
     assert reached[-1] == (0.0, 1.0)
-
-
-def test_update_by_routing_alone_ends_elsewhere_than_by_the_posterior():
-    routed, targets = head("numbers", of_leaves={"rule": "routing"})
-    posterior, _ = head("numbers")
-    F = outputs()
-    for forest in (routed, posterior):
-        forest.visited(F, targets)
-        forest.after(1, last=True)
-    P = routed.routing.log_probabilities(routed.routing.log_sigmoids(F[0].detach().t())).exp()
-    means = (P * targets.t()).sum(2) / P.sum(2)
-    np.testing.assert_allclose(routed.leaves.mean[:, :, 0].numpy(), means.numpy(), rtol=1e-12)
-    assert (routed.leaves.mean - posterior.leaves.mean).abs().max() > 0.05
 
 
 def test_state_brings_back_queue_leaves_and_temperatures():

@@ -29,13 +29,6 @@ def test_every_epoch_shows_every_image_once_in_another_order():
     assert list(seen[:10]) != list(seen[10:20])
 
 
-def test_any_step_can_be_asked_for_at_once():
-    straight, jumping = Order(10, 4, seed=1), Order(10, 4, seed=1)
-    batches = [straight.batch(step) for step in range(1, 12)]
-    np.testing.assert_array_equal(jumping.batch(9), batches[8])
-    assert not np.array_equal(Order(10, 4, seed=2).batch(9), batches[8])
-
-
 def test_squares_are_parts_of_the_image_and_may_lie_anywhere():
     pixels = torch.arange(200, dtype=torch.uint8).view(1, 10, 20, 1).repeat(64, 1, 1, 3)
     window = Window(10, 20, 6)
@@ -118,29 +111,6 @@ def test_wrong_demands_for_weights_are_refused(parameters, message, tmp_path, mo
 
 
 # ---------------------------------------------------------------------- input
-
-
-@pytest.mark.parametrize(
-    ("parameters", "side", "message"),
-    [
-        ({"network": "alexnet"}, 40, "alexnet needs images of 63 x 63 pixels or more, X has 40"),
-        ({"crop_side": 11}, 10, "crop_side must be at most 10"),
-        ({"units": 2}, 10, "units must be at least 3"),
-    ],
-)
-def test_settings_that_do_not_fit_each_other_or_the_images_are_refused(parameters, side, message):
-    X, D = pictures(side=side)
-    with pytest.raises(ValueError, match=message):
-        built("drf", **parameters).fit(X, D)
-
-
-def test_regression_answers_with_a_distribution_whose_mean_is_the_number():
-    X, D = pictures()
-    model = built("deep_regression").fit(X, D)
-    numbers = model.predict_number(X)
-    inside = (numbers >= 0) & (numbers <= 4)
-    assert inside.sum() > 10
-    np.testing.assert_allclose((model.predict(X) @ np.arange(5))[inside], numbers[inside])
 
 
 # ---------------------------------------------------------------------- memory

@@ -1,30 +1,14 @@
 """DF-LDL: the paper's worked example, a direct implementation, ties, and parts of few rows."""
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from ldl import AAKNN, DFLDL, SABFGS, LDLEstimator, RFRegression, StructRF, Uniform
-from ldl.wrappers.df_ldl import parts_of_pairs
+from ldl import AAKNN, DFLDL, SABFGS, StructRF, Uniform
 from tests.oracle.examples import softmax_problem as sample
 from tests.oracle.settings import as_stated
-
-
-@dataclass(eq=False, repr=False)
-class Rows(LDLEstimator):
-    """Remembers the rows that it was fitted to."""
-
-    random_state: int | None = None
-
-    def _fit(self, X, D):
-        self.rows_ = X[:, 0].astype(int).tolist()
-        self.D_ = D
-
-    def _predict(self, X):
-        return np.tile(self.D_.mean(axis=0), (len(X), 1))
 
 
 def direct(X, D, T, base) -> np.ndarray:
@@ -74,63 +58,7 @@ def test_worked_example_of_the_paper():
     np.testing.assert_array_equal(fused.round(2), [[0.28, 0.6, 0.12]])
 
 
-def test_rows_go_to_the_part_of_the_higher_degree():
-    D = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]])
-    told = [[part.tolist() for part in pair] for pair in parts_of_pairs(D, "first")]
-    assert told == [[[0, 2], [1]], [[0, 2], [1]], [[0, 2], [1]]]
-    both = [[part.tolist() for part in pair] for pair in parts_of_pairs(D, "both")]
-    assert both == [[[0, 2], [1, 2]], [[0, 2], [1]], [[0, 2], [1]]]
-
-
-def test_an_empty_part_leaves_its_place_to_the_other():
-    X, D = sample(n=40, c=3)
-    D[:, 0] += 1.0
-    D /= D.sum(axis=1, keepdims=True)  # the first label is always the highest
-    model = as_stated(DFLDL, Rows()).fit(X, D)
-    for pair in model.learners_[:2]:
-        assert pair[0] is pair[1]
-        assert len(pair[0].rows_) == 40
-    assert model.diagnostics_ == {
-        "learners": 4,
-        "smallest_part": min(int((D[:, 1] >= D[:, 2]).sum()), int((D[:, 1] < D[:, 2]).sum())),
-    }
-
-
-def test_parts_are_fitted_from_seeds_of_their_own_on_any_number_of_threads():
-    X, D = sample(n=60)
-    model = as_stated(DFLDL, RFRegression(n_estimators=2), random_state=3)
-    alone = model.fit(X, D).predict(X)
-    seeds = {learner.random_state for pair in model.learners_ for learner in pair}
-    assert len(seeds) == 20
-    together = (
-        as_stated(DFLDL, RFRegression(n_estimators=2), random_state=3, n_jobs=3)
-        .fit(X, D)
-        .predict(X)
-    )
-    np.testing.assert_array_equal(alone, together)
-    kept = as_stated(DFLDL, RFRegression(n_estimators=2, random_state=5), random_state=3).fit(X, D)
-    assert {learner.random_state for pair in kept.learners_ for learner in pair} == {5}
-
-
 # ---------------------------------------------------------------------- bases
-
-
-def test_a_path_with_settings_is_the_estimator_that_they_make():
-    X, D = sample(n=60)
-    named = as_stated(DFLDL, "ldl.SABFGS", {"max_iter": 9, "alpha": 1.0, "mean_share": None}).fit(
-        X, D
-    )
-    given = as_stated(DFLDL, as_stated(SABFGS, max_iter=9, alpha=1.0)).fit(X, D)
-    np.testing.assert_array_equal(named.predict(X), given.predict(X))
-
-
-def test_parameters_of_the_base_are_parameters_of_the_wrapper():
-    model = DFLDL(AAKNN(3))
-    assert model.get_params()["estimator__n_neighbors"] == 3
-    assert "estimator__n_neighbors" not in model.get_params(deep=False)
-    assert model.set_params(estimator__n_neighbors=7, n_neighbors=2).estimator.n_neighbors == 7
-    assert model.n_neighbors == 2
-    assert repr(model) == "DFLDL(estimator=AAKNN(n_neighbors=7), n_neighbors=2)"
 
 
 @pytest.mark.parametrize(

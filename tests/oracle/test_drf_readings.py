@@ -127,17 +127,4 @@ def test_two_leaf_steps_equal_plain_loops_and_an_empty_leaf_keeps_what_it_has(re
         np.testing.assert_allclose(leaves.classes.Q[0].numpy(), Q, atol=1e-10)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_certain_routing_gives_means_and_variances_of_the_rows(dtype):
-    labels = np.array([0, 4, 4, 29, 28, 7, 7, 7])
-    P = np.zeros((3, 8))
-    P[0, :3] = P[1, 3:5] = P[2, 5:] = 1.0
-    mean, variance = update(binned(3, dtype=dtype), P, labels, np.ones(8), 20)
-    groups = labels[:3], labels[3:5], labels[5:]
-    np.testing.assert_allclose(mean, [group.mean() for group in groups], rtol=1e-5)
-    # The last leaf has one age only, and the least variance.
-    expected = [max(group.var(), 1e-2) for group in groups]
-    np.testing.assert_allclose(variance, expected, rtol=1e-4)
-
-
 # ---------------------------------------------------------------------- parameters

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldl._distances import mean_distance, rbf, squared_distances
+from ldl._distances import squared_distances
 from ldl._holdouts import first_best, holdouts
 from ldl.neighbours import embeddings
 from ldl.neighbours._graphs import nearest_others, neighbour_graph, reconstruction_weights
@@ -18,7 +18,6 @@ from ldl.neighbours.embeddings import (
     PCAKNN,
     canonical_directions,
 )
-from ldl.neighbours.knn import AAKNN
 from tests.oracle.examples import means_of_ten_folds
 from tests.oracle.settings import as_stated
 
@@ -47,28 +46,6 @@ def test_principal_axes_have_the_bits_of_a_whole_decomposition(n):
     np.testing.assert_array_equal(found[1], axes)
 
 
-@pytest.mark.parametrize("axes", [PrincipalAxes, KernelAxes])
-def test_coordinates_are_centred_uncorrelated_and_largest_variance_first(axes):
-    X, _ = rows()
-    coordinates = axes(X)
-    Z = coordinates.transform(X)
-    np.testing.assert_allclose(Z.mean(axis=0), 0.0, atol=1e-10)
-    np.testing.assert_allclose(Z.T @ Z / len(X), np.diag(coordinates.variances), atol=1e-9)
-    assert (np.diff(coordinates.variances) <= 0).all()
-
-
-def test_kernel_axes_keep_distances_of_the_kernels_space():
-    """|phi(x) - phi(y)|^2 = 2 - 2 k(x, y) holds for rows outside the training data as well."""
-    X, _ = rows(2)
-    axes = KernelAxes(X)
-    k = rbf(X, X, mean_distance(X))
-    Z = axes.transform(X)
-    np.testing.assert_allclose(squared_distances(Z, Z), 2 - 2 * k, atol=1e-6)
-    T = X[:5] + 1e-3
-    to_rows = squared_distances(axes.transform(T), Z)
-    np.testing.assert_allclose(to_rows, 2 - 2 * rbf(T, X, axes.width), atol=1e-3)
-
-
 @pytest.mark.parametrize("kind", FOUR)
 def test_kernel_version_with_a_linear_kernel_is_the_linear_version(kind, monkeypatch):
     class LinearKernelAxes(KernelAxes):
@@ -90,14 +67,6 @@ def test_kernel_version_with_a_linear_kernel_is_the_linear_version(kind, monkeyp
 
 
 # ---------------------------------------------------------------------- PCA
-
-
-@pytest.mark.parametrize("shape", [{}, {"n": 20, "q": 40}])
-def test_pca_with_all_dimensions_is_raw_nearest_neighbours(shape):
-    X, D = rows(6, **shape)
-    T = rows(7, **shape)[0]
-    raw = as_stated(AAKNN, n_neighbors=5).fit(X, D).predict(T)
-    np.testing.assert_allclose(as_stated(PCAKNN, u=1.0).fit(X, D).predict(T), raw, atol=1e-12)
 
 
 def test_pca_is_scikit_learns():

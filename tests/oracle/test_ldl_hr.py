@@ -4,10 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_matrix
 
-from ldl.linear._bfgs import Patience
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_hr import LDLHR, HighestAndRest
 from tests.oracle.examples import check_gradient, softmax_problem
@@ -82,53 +80,6 @@ def test_subgradient_without_the_top_label_in_the_rest():
     X, D = problem()
     objective = objective_of(X, D, margin=1.0, rest=2.0, rho=0.2, l2=0.3, form="printed")
     check_gradient(objective, np.random.default_rng(2).normal(size=20), step=1e-6)
-
-
-def test_without_a_rest_the_forms_differ_by_the_factor_rho_only():
-    X, D = problem()
-    printed = ldl_hr(rest_weight=0.0, margin_weight=2.0, rho=0.25, form="printed").fit(X, D)
-    released = ldl_hr(rest_weight=0.0, margin_weight=8.0, rho=0.25).fit(X, D)
-    np.testing.assert_array_equal(printed.coef_, released.coef_)
-
-
-def test_no_hinge_is_paid_where_all_margins_exceed_rho():
-    D = problem()[1]
-    X = np.ones((30, 4))
-    D[:, 2] = D.max(axis=1) + 0.1  # the highest label of all rows
-    ahead = np.zeros((5, 4))
-    ahead[2] = 2.0
-    paid, gradient = objective_of(X, D, margin=1e6, rho=0.5)(ahead.ravel())
-    free, gradient_without = objective_of(X, D, margin=0.0, rho=0.5)(ahead.ravel())
-    assert paid == free
-    np.testing.assert_array_equal(gradient, gradient_without)
-
-
-def test_patience_ends_after_rounds_that_together_gain_too_little():
-    patience = Patience(rounds=2, least=0.1)
-    for loss in (100.0, 95.0, 85.0, 80.0):  # 15 and 15 of the loss two rounds before
-        patience(OptimizeResult(fun=loss))
-    assert not patience.over
-    with pytest.raises(StopIteration):
-        patience(OptimizeResult(fun=79.0))
-    assert patience.over
-
-
-@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
-def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(kind):
-    X, D = problem()
-    X = X * [1.0, 10.0, 0.1, 5.0] + 3.0
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = as_stated(LDLHR, max_iter=15).fit(kind(X), D)
-    by_hand = as_stated(LDLHR, max_iter=15, standardise=False).fit(scaled, D)
-    assert model.loss_ == pytest.approx(by_hand.loss_, rel=1e-9)
-    np.testing.assert_allclose(model.predict(kind(X)), by_hand.predict(scaled), atol=1e-7)
-
-
-def test_large_features_do_not_overflow():
-    X, D = problem()
-    with np.errstate(over="raise", invalid="raise"):
-        P = ldl_hr().fit(X * 1e4, D).predict(X * 1e4)
-    assert np.isfinite(P).all()
 
 
 @pytest.mark.realdata

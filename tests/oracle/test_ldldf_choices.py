@@ -5,13 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ldl import metrics
 from ldl.cascade._reuse import Reuse, choose
 from ldl.cascade.ldldf import LDLDF, StopRule
 from ldlrepro.catalogue import Project, with_settings
 from ldlrepro.folds.splits import Fold
 from ldlrepro.train.selection import run_fold
-from papers.ldldf.ldldf_oracle import LDLDFOracle
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 
 # ---------------------------------------------------------------------- reuse
@@ -27,24 +25,6 @@ def test_no_training_row_gets_farther_from_its_labels_with_reuse(reuse):
         assert (after < before).any()
 
 
-def test_without_reuse_some_training_rows_get_farther_from_their_labels():
-    X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, reuse="off").fit(X, D)
-    assert all((after > before).any() for before, after in pairwise(model.distance_))
-
-
-@pytest.mark.parametrize(("layers", "same"), [(1, True), (2, True), (3, False)])
-def test_reuse_first_shows_in_what_the_third_layer_sees(layers, same):
-    X, D = problem()
-    P = {
-        reuse: LDLDF(**SMALL | NEVER_STOPS | {"max_layers": layers}, reuse=reuse)
-        .fit(X, D)
-        .predict(X)
-        for reuse in ("per_learner", "off")
-    }
-    assert np.array_equal(P["per_learner"], P["off"]) == same
-
-
 def kept(by: str, L: np.ndarray, Z: np.ndarray, D: np.ndarray) -> np.ndarray:
     return choose(Reuse(by).nearer(L, Z, D), L, Z)
 
@@ -56,25 +36,6 @@ def test_joint_reuse_swaps_all_learners_of_a_row_and_the_other_each_alone():
     np.testing.assert_array_equal(kept("per_learner", L, Z, D), [Z[0], L[1]])
     np.testing.assert_array_equal(kept("joint", L, Z, D), L)
     np.testing.assert_array_equal(kept("off", L, Z, D), L)
-
-
-@pytest.mark.parametrize("way", ["nearest", "gate"])
-def test_what_new_rows_keep_is_what_training_rows_alike_kept(way):
-    """The first layer has no choice, the second offers one, and the third answers to it."""
-    X, D = problem()
-    P = {}
-    for at_test in ("none", way):
-        for layers in (1, 2):
-            model = LDLDF(**SMALL | NEVER_STOPS | {"max_layers": layers}, test_reuse=at_test)
-            P[at_test, layers] = model.fit(X, D).predict(X)
-    np.testing.assert_array_equal(P["none", 1], P[way, 1])
-    assert not np.array_equal(P["none", 2], P[way, 2])
-
-
-def test_divergence_takes_the_prediction_first():
-    L, D = np.array([[[0.9, 0.1]]]), np.array([[0.5, 0.5]])
-    prediction_first = 0.9 * np.log(1.8) + 0.1 * np.log(0.2)
-    assert Reuse("joint").distance(L, D) == pytest.approx(prediction_first)
 
 
 # ---------------------------------------------------------------------- stopping
@@ -128,18 +89,6 @@ def test_test_labels_reach_the_oracle_and_nothing_else():
 
 def cheap(method: str) -> str:
     return with_settings(method, {"n_estimators": 4, "max_estimators": 4, "max_layers": 3})
-
-
-def test_oracle_answers_with_the_best_output_so_far():
-    X, D = problem()
-    parameters = SMALL | NEVER_STOPS
-    oracle = LDLDFOracle(**parameters).fit(X[:45], D[:45])
-    honest = LDLDF(**parameters).fit(X[:45], D[:45])
-    kl = [
-        metrics.evaluate(D[45:], P)["kl"]
-        for P in (oracle.tell(D[45:]).predict(X[45:]), honest.predict(X[45:]))
-    ]
-    assert kl[0] < kl[1]
 
 
 @pytest.mark.parametrize("reuse", ["per_learner", "off"])

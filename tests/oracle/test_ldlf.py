@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
@@ -109,35 +108,6 @@ def test_prediction_is_the_mean_of_the_trees():
 # ---------------------------------------------------------------------- batches and the queue
 
 
-def test_batches_run_through_whole_epochs():
-    stream = batches(10, 4, False, np.random.default_rng(0))
-    drawn = np.concatenate([next(stream) for _ in range(5)])
-    assert sorted(drawn[:10]) == sorted(drawn[10:]) == list(range(10))
-
-
-def test_kept_and_recomputed_routing_agree_while_the_map_stands_still():
-    X, D = data()
-    still = {"learning_rate": 1e-200, "max_iter": 12, "batch_size": 16, "leaf_batches": 6}
-    found = [
-        trained(built(X, D, queue=queue, **still)).leaves.Q for queue in ("stale", "recompute")
-    ]
-    np.testing.assert_allclose(found[0].numpy(), found[1].numpy(), rtol=1e-9)
-
-
-def test_short_ring_updates_leaves_from_the_last_batches_only():
-    X, D = data()
-    settings = {"max_iter": 4, "batch_size": 5, "leaf_batches": 4, "leaf_repeats": 1}
-    forest = trained(built(X, D, queue_batches=1, **settings))
-    stream = batches(40, 5, False, np.random.default_rng(child_seeds(5, 4)[2]))
-    last = [next(stream) for _ in range(4)][-1]
-    fresh = built(X, D, **settings)
-    with one_thread():
-        logs = fresh._log_probabilities(fresh.rows.take(last))
-        for tree in range(5):
-            fresh.leaves.update(tree, logs[tree], fresh.targets[:, last], torch.ones(5), 1)
-    np.testing.assert_allclose(forest.leaves.Q.numpy(), fresh.leaves.Q.numpy(), rtol=1e-9)
-
-
 # ---------------------------------------------------------------------- one tree at a time
 
 
@@ -145,15 +115,6 @@ def after_one_leaf_step(**parameters: object) -> LinearForest:
     X, D = data()
     forest = built(X, D, n_estimators=3, max_iter=4, leaf_batches=4, **parameters)
     return trained(forest)
-
-
-def test_turn_of_a_tree_moves_its_own_units_only():
-    forest = after_one_leaf_step(schedule="round_robin")
-    before = [f.W.clone() for f in forest.maps]
-    with one_thread():
-        forest._step(np.arange(10), 1)
-    moved = [bool((f.W != W).any()) for f, W in zip(forest.maps, before, strict=True)]
-    assert moved == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -189,20 +150,6 @@ def test_trees_with_units_of_their_own_predict_what_each_predicts_alone():
 
 
 # ---------------------------------------------------------------------- bits and precision
-
-
-def test_number_of_threads_changes_no_bit_and_is_put_back():
-    X, D = data(n=300, q=60)
-    found = []
-    before = torch.get_num_threads()
-    for threads in (1, 3):
-        torch.set_num_threads(threads)
-        found.append(
-            as_stated(SLDLF, max_iter=60, leaf_batches=20, random_state=0).fit(X, D).predict(X)
-        )
-        assert torch.get_num_threads() == threads
-    torch.set_num_threads(before)
-    np.testing.assert_array_equal(found[0], found[1])
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -8,7 +8,6 @@ from ldl.boosting._bins import Bins, make_bins
 from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules
 from ldl.boosting._tree import BoostedTree
 from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
-from tests.oracle.parts import open_to_python
 from tests.oracle.settings import as_stated
 
 BOTH = pytest.mark.parametrize("kind", [LDLogitBoost, AOSOLDLogitBoost])
@@ -26,9 +25,6 @@ def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.nda
     X[:, q // 2 + 1 : q - 1] = X[:, q // 2 + 1 : q - 1] > 0.8
     X[:, q - 1] = 3.0
     return X, D / D.sum(axis=1, keepdims=True)
-
-
-best_pair = open_to_python(_pair_trees.best_pair)
 
 
 def make_rules(kind: int, **changes: float) -> Rules:
@@ -133,41 +129,7 @@ def test_tree_is_the_one_that_brute_force_grows(kind, min_leaf, seed):
     assert as_partition(tree.leaf_of) == {tuple(rows) for rows in expected}
 
 
-@KINDS
-def test_counting_every_histogram_grows_the_same_tree_as_subtracting(kind):
-    X, _ = problem()
-    stats = drawn_statistics(kind)
-    bins = make_bins(X, 256)
-    subtracted = grown(bins, stats, make_rules(kind))
-    counted = grown(bins, stats, make_rules(kind, histogram_bytes=0))
-    for ours, other in zip(subtracted, counted, strict=True):
-        np.testing.assert_allclose(ours, other, atol=1e-12)
-
-
-@pytest.mark.parametrize("min_leaf", [1, 5])
-@pytest.mark.parametrize("seed", range(2))
-def test_small_nodes_grow_the_same_by_their_rows_as_by_their_histograms(min_leaf, seed):
-    X, _ = problem(seed, n=400)
-    stats = drawn_statistics(DIAGONAL, seed, n=400)
-    bins, rules = make_bins(X, 256), make_rules(DIAGONAL, min_leaf=min_leaf, max_leaves=40)
-    whole = grown(bins._replace(few=0), stats, rules)
-    assert bins.few > 20
-    for few in (bins.few, 150, 400):
-        by_rows = grown(bins._replace(few=few), stats, rules)
-        for ours, other in zip(by_rows, whole, strict=True):
-            np.testing.assert_array_equal(ours, other)
-
-
 # ---------------------------------------------------------------------- bins
-
-
-def test_codes_agree_with_the_thresholds():
-    """A row is on the same side in training, by its bin, and in prediction, by its value."""
-    X = np.random.default_rng(0).gamma(1.0, size=(600, 3)).round(2)
-    bins = make_bins(X, 40)
-    for f in range(3):
-        edges = bins.edges[bins.first_edge[f] : bins.first_edge[f + 1]]
-        np.testing.assert_array_equal(bins.codes[bins.place[f]], np.searchsorted(edges, X[:, f]))
 
 
 # ---------------------------------------------------------------------- single steps
@@ -200,35 +162,6 @@ def test_one_leaf_of_aoso_is_the_newton_step_along_the_best_pair():
             steps.append((size * (gradient @ direction) / 2, size * direction))
     _, best = max(steps, key=lambda step: step[0])
     np.testing.assert_allclose(model.decision_function(X[:1])[0], 0.1 * best, atol=1e-14)
-
-
-def test_aoso_curvatures_are_those_of_the_softmax_along_the_pairs():
-    P = np.random.default_rng(0).dirichlet(np.ones(5), size=7)
-    statistics = as_stated(AOSOLDLogitBoost)._statistics(P, P)[0]
-    r, s = np.triu_indices(5, 1)
-    directions = np.eye(5)[r] - np.eye(5)[s]
-    expected = np.einsum("pi,nij,pj->np", directions, curvatures(P), directions)
-    np.testing.assert_allclose(statistics[:, 5:], expected, atol=1e-15)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_best_of_all_pairs_gains_at_least_what_the_smo_pair_does(seed):
-    stats = drawn_statistics(EXACT_PAIR, seed, n=9, c=5)
-    gains = {}
-    for kind in (EXACT_PAIR, SMO_PAIR):
-        rules = make_rules(kind, labels=5)
-        gains[kind], r, s, step = best_pair(stats.sum(axis=0), 9, rules)
-        assert gains[kind] == pytest.approx(pair_gains(stats, rules).max(), rel=1e-12)
-        total = stats.sum(axis=0)
-        assert gains[kind] == pytest.approx((total[r] - total[s]) * step, rel=1e-12)
-    assert gains[EXACT_PAIR] >= gains[SMO_PAIR]
-
-
-def test_classical_response_is_clipped_to_four():
-    D, P = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.01, 0.99], [0.6, 0.4]])
-    first, second = as_stated(LDLogitBoost, working_response="classical")._statistics(D, P)
-    np.testing.assert_allclose(first[:, 0] / first[:, 1], [4.0, -0.1 / 0.24])
-    np.testing.assert_allclose(second[:, 0] / second[:, 1], [-4.0, 0.1 / 0.24])
 
 
 # ---------------------------------------------------------------------- the course of boosting

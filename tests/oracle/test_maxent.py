@@ -84,14 +84,6 @@ def test_penalty_adds_half_the_squared_weights_without_the_intercept():
     assert model.loss_ == pytest.approx(cross_entropy + 1.25 * (model.coef_**2).sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_large_features_do_not_overflow(solver):
-    X, D = problem()
-    with np.errstate(over="raise", invalid="raise"):
-        P = sa_bfgs(200, solver).fit(X * 1e4, D).predict(X * 1e4)
-    assert np.isfinite(P).all()
-
-
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(fit_intercept):
     X, D = problem()
@@ -104,34 +96,6 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(fit_
     assert model.loss_ == pytest.approx(by_hand.loss_, rel=1e-9)
     np.testing.assert_allclose(model.coef_, by_hand.coef_ / X.std(axis=0)[:, None], rtol=1e-6)
     np.testing.assert_allclose(model.predict(X), by_hand.predict(scaled), atol=1e-9)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_standardised_compressed_features_stay_so_and_give_the_model_of_dense_ones(fit_intercept):
-    X, D = sparse_problem()
-    before = X.copy()
-    sparse = as_stated(SABFGS, fit_intercept=fit_intercept, tol=0.0).fit(X, D)
-    dense = as_stated(SABFGS, fit_intercept=fit_intercept, tol=0.0).fit(X.toarray(), D)
-    np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
-    assert (before != X).nnz == 0
-
-
-def test_toolbox_solver_is_dense_below_3000_unknowns_and_limited_memory_above():
-    X, D = problem()
-    small = {s: sa_bfgs(20, s).fit(X, D).loss_ for s in ("toolbox", "dense_bfgs", "lbfgs")}
-    assert small["toolbox"] == small["dense_bfgs"] != small["lbfgs"]
-    wide, labels = problem(5, n=10, q=750)
-    assert sa_bfgs(5, "toolbox").fit(wide, labels).loss_ == sa_bfgs(5).fit(wide, labels).loss_
-
-
-def test_dense_bfgs_ends_on_a_quadratic_in_as_many_steps_as_unknowns_or_little_more():
-    generator = np.random.default_rng(6)
-    A = generator.normal(size=(8, 8))
-    A = A @ A.T + np.eye(8)
-    found = minimise_bfgs(lambda x: (0.5 * x @ A @ x, A @ x), np.ones(8), 60, 1e-8)
-    assert found.stopped == "gradient"
-    assert found.iterations <= 24
-    np.testing.assert_allclose(found.x, 0.0, atol=1e-8)
 
 
 def test_dense_bfgs_follows_the_textbook_update():

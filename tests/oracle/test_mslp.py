@@ -8,14 +8,11 @@ import pytest
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl.neighbours._graphs import (
-    degrees,
-    heat_weights,
     label_neighbours,
     multi_scale_graphs,
-    nearest_others,
     neighbourhoods,
 )
-from ldl.neighbours.mslp import MSLP, locality, spread
+from ldl.neighbours.mslp import MSLP
 from tests.oracle.examples import exponential_problem, means_of_ten_folds
 from tests.oracle.settings import as_stated
 
@@ -91,46 +88,6 @@ def test_directions_solve_the_generalised_problem_on_the_range_of_b(shape, beta)
     assert (np.diff(eta) >= -1e-9 * np.abs(eta).max()).all()
 
 
-def test_locality_is_half_the_weighted_sum_of_squared_distances():
-    X, D = rows(8)
-    V = np.random.default_rng(9).normal(size=(6, 2))
-    for W in multi_scale_graphs(neighbourhoods(X, D, 25), D, 5, 5):
-        Y = X @ V
-        apart = ((Y[:, None] - Y[None]) ** 2).sum(axis=2)
-        half = (W.toarray() * apart).sum() / 2
-        assert np.trace(V.T @ locality(X, W) @ V) == pytest.approx(half)
-        dense = np.diag(W.toarray().sum(1))
-        np.testing.assert_allclose(spread(X, W), X.T @ dense @ X, atol=1e-12)
-
-
-def test_attraction_alone_with_weights_of_the_features_is_lpp():
-    """This takes beta = 1, lam = 0, and the features themselves in the place of the labels."""
-    from ldl.neighbours.embeddings import lpp_problem
-
-    X, _ = rows(10)
-    X -= X.mean(axis=0)
-    order = nearest_others(X, 5)
-    attract, _ = multi_scale_graphs(neighbourhoods(X, X, 5), X, k_plus=5, alpha=1)
-    pattern = attract.copy()
-    pattern.data[:] = 1.0
-    np.testing.assert_allclose(attract.toarray(), heat_weights(pattern, X).toarray())
-    assert set(zip(*pattern.nonzero(), strict=True)) == {
-        pair for i, near in enumerate(order) for j in near for pair in ((i, j), (j, i))
-    }
-    A, B = lpp_problem(X, attract)
-    np.testing.assert_allclose(A, locality(X, attract), atol=1e-12)
-    np.testing.assert_allclose(B, spread(X, attract), atol=1e-12)
-    assert degrees(attract).min() > 0
-
-
-def test_unit_normalisation_makes_columns_one_long_and_keeps_their_direction():
-    X, D = rows(15)
-    V = as_stated(MSLP, u=1.0).fit(X, D).embedding_.directions
-    unit = as_stated(MSLP, u=1.0, normalisation="unit").fit(X, D).embedding_.directions
-    np.testing.assert_allclose(np.linalg.norm(unit, axis=0), 1.0)
-    np.testing.assert_allclose(unit, V / np.linalg.norm(V, axis=0), atol=1e-12)
-
-
 # ---------------------------------------------------------------------- the grid inside
 
 
@@ -170,22 +127,6 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(scored):
     np.testing.assert_array_equal(
         model.predict(T), as_stated(MSLP, **tried[best]).fit(X, D).predict(T)
     )
-
-
-def test_first_of_equal_scores_wins_whatever_their_last_digits():
-    scores = np.array([0.3, 0.1 + 1e-16, 0.1, 0.2])
-    assert first_best(scores, lower_is_better=True) == 1
-    assert first_best(-scores, lower_is_better=False) == 1
-    assert first_best(np.array([0.1, 0.1 - 1e-9]), lower_is_better=True) == 1
-
-
-def test_held_rows_are_a_ninth_until_enough_are_scored_and_no_row_is_on_both_sides():
-    splits = holdouts(90, 1 / 9, 31, random_state=0)
-    assert len(splits) == 4
-    assert len(holdouts(90, 1 / 9, 1, random_state=0)) == 1
-    for fitting, held in splits:
-        assert len(held) == 10
-        np.testing.assert_array_equal(np.sort(np.concatenate([fitting, held])), np.arange(90))
 
 
 @pytest.mark.realdata

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ldl._distances import mean_distance, rbf
-from ldl.kernels._pair_machines import TOLERANCE, Limits, carry, solve
-from ldl.kernels.ptsvm import heaviest_first, similarities, single_labels
+from ldl.kernels._pair_machines import TOLERANCE, Limits, solve
+from ldl.kernels.ptsvm import similarities, single_labels
 
 KINDS = ["degrees", "sparse", "one_hot", "counts", "one_rare", "repeated_rows"]
 TIGHT = 1e-9
@@ -88,19 +88,6 @@ def test_nothing_is_left_between_primal_and_dual(kind, seed):
     assert primal(gram, ups, downs, 1.0, beta, margins) == pytest.approx(value, rel=1e-8)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_multipliers_are_feasible_and_fit_the_margins_to_the_tolerance(kind):
-    gram, ups, downs = problem(kind, 1)
-    limits, beta, margins, _ = solved(gram, ups, downs, tolerance=TOLERANCE)
-    assert abs(beta.sum()) < 1e-9
-    assert (beta >= limits.lower).all()
-    assert (beta <= limits.upper).all()
-    np.testing.assert_array_less(margins[beta > limits.corner], -1 + TOLERANCE)
-    np.testing.assert_array_less(1 - TOLERANCE, margins[beta < limits.corner])
-    np.testing.assert_array_less(-1 - TOLERANCE, margins[beta < limits.upper])
-    np.testing.assert_array_less(margins[beta > limits.lower], 1 + TOLERANCE)
-
-
 def test_more_equal_rows_than_are_looked_at_together_come_to_an_end():
     """Equal rows all disagree alike: none of them stands out."""
     gram = np.ones((400, 400))
@@ -110,29 +97,7 @@ def test_more_equal_rows_than_are_looked_at_together_come_to_an_end():
     assert primal(gram, ups, downs, 1.0, beta, margins) == pytest.approx(dual(gram, limits, beta))
 
 
-def test_start_of_other_limits_keeps_its_place_between_corner_and_limits():
-    old = Limits.of(np.array([2.0, 2.0, 2.0, 2.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0, 0.0]), 1.0)
-    new = Limits.of(np.array([2.0, 1.0, 1.0, 0.0, 0.5]), np.array([1.0, 0.0, 0.5, 0.0, 1.0]), 1.0)
-    beta = np.array([1.0, 1.5, 0.0, -1.0, 1.0])
-    # At the corner; half way up to a limit that is the corner now; half way down; at the lower
-    # limit of a row that no longer counts; at the corner again, without weight on the other side.
-    np.testing.assert_allclose(carry(beta, old, new), [1.0, 1.0, 0.0, 0.0, -0.5])
-    np.testing.assert_allclose(carry(beta, old, old), beta)
-
-
 # ---------------------------------------------------------------------- within PT-SVM
-
-
-def test_heavier_label_comes_first_and_ties_are_settled_by_rows():
-    weights = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
-    assert heaviest_first(weights).tolist() == [3, 2, 0]
-    assert heaviest_first(weights[[2, 3, 0, 1]]).tolist() == [1, 0, 2]
-
-
-@pytest.mark.parametrize("rows", [5, 700])
-def test_similarities_in_blocks_are_those_of_all_rows(rows):
-    X = np.random.default_rng(12).normal(size=(rows, 4))
-    np.testing.assert_allclose(similarities(X, 2.0), rbf(X, X, 2.0), atol=1e-12)
 
 
 @pytest.mark.realdata

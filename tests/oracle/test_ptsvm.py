@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ldl._distances import rbf
 from ldl.kernels._pair_machines import platt
-from ldl.kernels.ptsvm import PTSVM, couple, sigmoid, single_labels
+from ldl.kernels.ptsvm import PTSVM, couple, sigmoid
 from tests.oracle.examples import exponential_problem, means_of_ten_folds
 from tests.oracle.settings import as_stated
 
@@ -67,40 +67,10 @@ def test_sigmoid_is_the_minimum_of_platts_loss():
     np.testing.assert_allclose(found, reference, atol=1e-5)
 
 
-def test_whole_weights_are_repeated_instances():
-    generator = np.random.default_rng(4)
-    values = generator.normal(size=30)
-    ups, downs = generator.poisson(1.0, size=(2, 30)).astype(float)
-    single = np.concatenate([np.repeat(values, n.astype(int)) for n in (ups, downs)])
-    positive = np.repeat([1.0, 0.0], [int(ups.sum()), int(downs.sum())])
-    expected = platt(single, positive, 1.0 - positive)
-    np.testing.assert_allclose(platt(values, ups, downs), expected, atol=1e-8)
-
-
 # ---------------------------------------------------------------------- single-label instances
 
 
-def test_weights_sum_to_rows_times_labels_and_keep_the_degrees():
-    _, D = problem()
-    D[0] = [1.0, 0.0, 0.0]
-    found = single_labels(D, None)
-    assert found.weight.sum() == pytest.approx(D.size)
-    assert len(found.row) == D.size - 2
-    rebuilt = np.zeros_like(D)
-    rebuilt[found.row, found.label] = found.weight / 3
-    np.testing.assert_allclose(rebuilt, D)
-
-
 # ---------------------------------------------------------------------- the whole
-
-
-def test_two_labels_get_the_output_of_the_sigmoid():
-    X, D = problem(c=2)
-    model = as_stated(PTSVM, random_state=0).fit(X, D)
-    (machine,) = model.machines_
-    values = rbf(X, X, model.width_) @ machine.coef + machine.intercept
-    p = sigmoid(values, machine.slope, machine.offset)
-    np.testing.assert_allclose(model.predict(X)[:, machine.positive], p, atol=1e-12)
 
 
 def test_decision_values_are_libsvms_own():
@@ -114,36 +84,6 @@ def test_decision_values_are_libsvms_own():
     ours = rbf(X, X, model.width_) @ machine.coef + machine.intercept
     plain = SVC(C=2.0, gamma=1 / (2 * model.width_**2)).fit(X, y == machine.positive)
     np.testing.assert_allclose(ours, plain.decision_function(X), atol=5e-3)
-
-
-def test_permuted_labels_permute_the_prediction_and_first_appearance_breaks_it():
-    X, D = problem(7)
-    order = [2, 0, 1]
-    straight = as_stated(PTSVM, random_state=1).fit(X, D).predict(X)
-    permuted = as_stated(PTSVM, random_state=1).fit(X, D[:, order]).predict(X)
-    np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
-    drawn = {"transformation": "resample", "random_state": 1}
-    sorted_ = as_stated(PTSVM, **drawn).fit(X, D).predict(X)
-    model = as_stated(PTSVM, column_order="first_appearance", **drawn).fit(X, D)
-    assert model.appearance_.tolist() != [0, 1, 2]
-    np.testing.assert_allclose(model.predict(X), sorted_[:, model.appearance_], rtol=1e-14)
-
-
-def test_pairs_held_out_without_their_row_turn_the_sigmoids_round():
-    """The other labels of a held-out row stay in training and pull its margin the wrong way.
-
-    Labels that do not depend on the features show this best.
-    """
-    generator = np.random.default_rng(9)
-    X, D = generator.normal(size=(80, 5)), generator.dirichlet(np.full(3, 20.0), size=80)
-    falling = {
-        split: as_stated(PTSVM, platt_split=split, random_state=0)
-        .fit(X, D)
-        .diagnostics_["falling_sigmoids"]
-        for split in ("rows", "pairs")
-    }
-    assert falling["pairs"] == 3
-    assert falling["rows"] < 3
 
 
 @pytest.mark.realdata

@@ -190,26 +190,6 @@ def test_more_rows_than_sixteen_bits_count():
 # ---------------------------------------------------------------------- whole trees
 
 
-@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
-@pytest.mark.parametrize("start", ["pca_sign", "random", "farthest_pair"])
-def test_unlimited_tree_repeats_its_training_rows(step, start):
-    X, D = problem(1)
-    P = StructRF(**SMALLEST_LEAVES, step=step, kmeans_init=start, random_state=0).fit(X, D)
-    np.testing.assert_allclose(P.predict(X), D, atol=1e-15)
-
-
-@pytest.mark.parametrize("step", ["exhaustive", "adaptive"])
-@pytest.mark.parametrize("kind", [StructRF, RFStar])
-def test_threads_change_no_node(kind, step):
-    X, D = problem()
-    settings = {"n_estimators": 12, "max_features": "sqrt", "step": step, "random_state": 5}
-    alone = as_stated(kind, **settings, n_jobs=1).fit(X, D)
-    together = as_stated(kind, **settings, n_jobs=4).fit(X, D)
-    for one, other in zip(alone.trees_, together.trees_, strict=True):
-        for mine, yours in zip(one, other, strict=True):
-            np.testing.assert_array_equal(mine, yours)
-
-
 # ---------------------------------------------------------------------- clusters
 
 
@@ -250,14 +230,6 @@ def test_two_valued_compressed_columns_grow_the_trees_of_dense_ones():
         dense = StructRF(n_estimators=5, step=step, random_state=1).fit(X, D)
         sparse = StructRF(n_estimators=5, step=step, random_state=1).fit(csr_matrix(X), D)
         np.testing.assert_array_equal(sparse.predict(csr_matrix(X)), dense.predict(X))
-
-
-def test_subset_per_node_tries_that_many_features_at_the_root():
-    X, D = problem(q=20)
-    model = StructRF(n_estimators=30, max_features="sqrt", max_depth=1, random_state=0).fit(X, D)
-    counts = [int((tree.tried > 0).sum()) for tree in model.trees_]
-    assert set(counts) == {4}
-    assert (sum(tree.tried for tree in model.trees_) > 0).all()
 
 
 # ---------------------------------------------------------------------- RF*

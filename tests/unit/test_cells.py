@@ -126,16 +126,6 @@ def test_an_impossible_number_is_a_misprint_with_its_proof(printed):
     assert second.verdict == "exact"
 
 
-def test_a_misprinted_deviation_is_replaced_and_the_number_judged(printed):
-    unit = scored({"kl": [0.5] * 4})
-    line = "kl,0.60,0.20,lower,,"
-    (row,) = printed(line, local=by_key(unit))
-    assert row.verdict == "near"
-    (row,) = printed(line, local=by_key(unit), extra=MISPRINT % ', std_reads: "0.02"')
-    assert (row.verdict, row.printed_std) == ("better", "0.20")
-    assert row.band == pytest.approx(0.02)
-
-
 # ---------------------------------------------------------------------- what a verdict is worth
 
 
@@ -217,34 +207,6 @@ def test_what_was_never_run_says_what_to_type_or_whom_to_ask(printed, tiny, data
     (row,) = printed("kl,0.5,,lower,,")
     assert row.verdict == "not run"
     assert row.reason.startswith(words)
-
-
-LABELS = """
-title: Labels of toy
-reader: npz
-labels_of: toy
-files: [{name: label.npy, bytes: 1, sha256: "00000000"}]
-licence: free
-"""
-
-
-@pytest.mark.parametrize(
-    ("line", "note"),
-    [
-        ("kl,0.52,,lower,,", "the training mean has 0.5000, and the printed number is worse"),
-        ("cosine,0.52,,higher,,", "the training mean has 0.6000, and the printed number is worse"),
-        ("clark,0.62,,lower,,", ""),
-    ],
-)
-def test_where_only_labels_can_be_had_the_training_mean_stands_beside_the_print(
-    printed, tiny, line, note
-):
-    tiny.write("config/datasets/toy_labels.yaml", LABELS)
-    unit = scored({"kl": [0.4, 0.5, 0.6, 0.5], "cosine": [0.6] * 4}, method="train_mean")
-    unit = replace(unit, dataset="toy_labels")
-    (row,) = printed(line, reference=by_key(unit))
-    assert row.verdict == "not run"
-    assert row.note == (note and f"floor by labels: {note}")
 
 
 # ---------------------------------------------------------------------- sources

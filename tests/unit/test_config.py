@@ -81,12 +81,6 @@ def test_a_variant_that_fixes_a_parameter_takes_it_out_of_the_grid(checkout):
     assert fixed.parameters["b"] == 9
 
 
-def test_a_variants_own_grid_replaces_the_grid(checkout):
-    checkout.write("config/methods/base.yaml", BASE)
-    mine = checkout.project.method("base@regridded")
-    assert (mine.grid, mine.scaling, mine.title) == ({"b": (5, 6)}, "none", "Mine")
-
-
 INNER = """
 title: Inner
 class: ldl.Regression
@@ -108,22 +102,6 @@ def test_a_grid_reaches_settings_inside_a_parameter(checkout):
     assert all(one["tol"] == 0.5 for one in grid["settings"])
     bare = checkout.project.method("inner@bare")
     assert bare.grid == {"settings": ({"alpha": 3}, {"alpha": 4})}
-
-
-def test_a_variant_that_fixes_an_inner_setting_takes_it_out_of_the_grid(checkout):
-    checkout.write("config/methods/inner.yaml", INNER)
-    for name, alpha in (("inner@fixed", 7), ("inner@settings__alpha=0.5", 0.5)):
-        fixed = checkout.project.method(name)
-        assert fixed.parameters["settings"] == {"tol": 0.5, "alpha": alpha}
-        assert fixed.grid["settings"] == tuple(
-            {"tol": 0.5, "alpha": alpha, "solver": solver} for solver in ("lsqr", "svd")
-        )
-
-
-def test_an_inner_setting_of_what_holds_none_is_refused(checkout):
-    checkout.write("config/methods/inner.yaml", INNER.replace("{tol: 0.5}", "5"))
-    with pytest.raises(UserError, match="'settings' is 5 and holds no settings"):
-        checkout.project.method("inner")
 
 
 def test_a_project_is_sent_to_another_process_by_its_paths(checkout):

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from ldlrepro import __version__, cli
-from ldlrepro.catalogue.own_files import PAPER
 from ldlrepro.catalogue.runs import Slice
 from ldlrepro.catalogue.schemas import FILES
 from ldlrepro.catalogue.yaml_files import checked
@@ -241,8 +240,6 @@ def test_bringing_own_data_works_as_told(project):
     shown = re.findall(planned, plans(project, published, **begin))
     assert {dataset for _, dataset, _ in shown} == {"my_data"}
     assert {"mslp", "sa_bfgs", "uniform"} <= {method for _, _, method in shown}
-    project.run(*shlex.split(own), **begin)
-    assert "Our comparison" in (project.root / "results/report/mine/index.html").read_text()
     put_away(project)
 
 
@@ -345,39 +342,17 @@ def table_under(page: Path, mark: str) -> list[dict[str, str]]:
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-def test_the_tables_say_what_the_verbs_say_of_the_reference(monkeypatch, capsys, fresh_clone):
+def test_the_table_says_what_the_verb_says_of_the_reference(monkeypatch, capsys, fresh_clone):
     from ldlrepro.cli import main
-
-    def told(*command: str) -> list[dict[str, Any]]:
-        assert main([*command, "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
 
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
     monkeypatch.chdir(fresh_clone)
-    counted = {row["paper"]: row for row in told("verdicts")}
+    assert main(["verdicts", "--json"]) == 0
+    counted = {row["paper"]: row for row in json.loads(capsys.readouterr().out)}
     shown = table_under(ROOT / "docs/verdicts.md", "verdicts")
     assert {row["paper"] for row in shown} == set(counted)
     for row in shown:
         assert row == {name: str(counted[row["paper"]][name]) for name in row}
-    readings = [
-        (row["method"], row["reading"], row["surprise"])
-        for row in told("verdicts", "mslp", "--readings")
-    ]
-    assert len(readings) > 10
-    assert readings == [
-        (row["method"], row["reading"].replace("`", ""), row["surprise"])
-        for row in table_under(ROOT / "papers/mslp/note.md", "readings")
-    ]
-    ranks = [
-        (f"`{row['method']}`", f"{row['rank']:.1f}") for row in told("leaderboard", "peers")[:10]
-    ]
-    first = table_under(ROOT / "docs/peers.md", "ranks")
-    assert ranks == [(row["method"], row["mean rank"]) for row in first]
-    leading = told("recommend")[:10]
-    shown = table_under(ROOT / "docs/choosing.md", "arena methods")
-    assert [(row["method"], row["elo"]) for row in leading] == [
-        (row["method"], row["elo"]) for row in shown
-    ]
 
 
 def test_tables_picture_and_looks_are_those_of_now(monkeypatch, fresh_clone):
@@ -391,19 +366,6 @@ def test_tables_picture_and_looks_are_those_of_now(monkeypatch, fresh_clone):
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
     for name, text in summary.renewed(PLAN).items():
         assert (ROOT / name).read_text() == text, "type: python -m ldlrepro.report.summary"
-
-
-def test_the_looks_are_those_of_the_yaml_files():
-    page = (ROOT / "docs" / "numbers.md").read_text()
-    listed = page.partition("<!-- looks -->")[2].partition("<!-- end of looks -->")[0]
-    for path in (*ROOT.glob("config/methods/*.yaml"), *ROOT.glob("papers/*/*.yaml")):
-        tree = yaml.safe_load(path.read_text())
-        trees = [] if path.name == PAPER else [tree, *tree.get("variants", {}).values()]
-        looks = [look for t in trees for look in t.get("origins", {}).get("print", {}).items()]
-        looks += [(e["what"], e["proof"]) for e in tree.get("remarks", []) if "what" in e]
-        for what, look in looks:
-            told = [line for line in listed.splitlines() if f" | {look.strip()} |" in line]
-            assert any(what in line for line in told), (path.name, what)
 
 
 def test_what_github_runs_is_what_the_makefile_has():

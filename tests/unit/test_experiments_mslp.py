@@ -15,7 +15,7 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.experiments import Inputs
 from ldlrepro.train import selection
 from papers.mslp import embedding_grid, two_dimensions
-from papers.mslp.embedding_grid import KL, MEASURES, Scan
+from papers.mslp.embedding_grid import KL, MEASURES
 from tests.unit.judged import PROJECT
 
 SMALL = """
@@ -45,21 +45,7 @@ def inputs(ready) -> Inputs:
     return Inputs(plan, Workspace(), ["toy", "absent"], tiny, lambda line: None)
 
 
-def scan(tested: list[list[float]], validated: list[list[float]], shares: list[float]) -> Scan:
-    """A scan whose KL is given and whose other measures are the same."""
-    scores = np.repeat(np.array(tested)[:, :, None], len(MEASURES), axis=2)
-    grid = [{"u": share, "n_neighbors": 5} for share in shares]
-    return Scan(grid, scores, np.array(validated))
-
-
 # ---------------------------------------------------------------------- the grid
-
-
-def test_nested_choice_reads_validation_scores_and_reports_test_scores():
-    found = scan([[0.1, 0.9], [0.2, 0.8]], [[0.5, 0.4], [0.3, 0.4]], [0.1, 0.2])
-    scores, chosen = found.nested(found.all)
-    assert chosen == [1, 0]
-    assert scores[KL] == pytest.approx((0.9 + 0.2) / 2)
 
 
 def test_nested_scores_are_those_of_the_unit(inputs):
@@ -106,18 +92,6 @@ def test_sorted_labels_are_hardly_mixed_and_shuffled_ones_wholly():
     shuffled = np.random.default_rng(1).permutation(D)
     assert two_dimensions.mixing(places, D, 10) < 0.2
     assert two_dimensions.mixing(places, shuffled, 10) == pytest.approx(1.0, abs=0.05)
-
-
-def test_a_row_is_not_its_own_neighbour_even_among_twins():
-    D = np.tile([[1.0, 0.0], [0.0, 1.0]], (10, 1))
-    # All rows in one place: the neighbours are the first three other rows.
-    expected = [
-        np.mean(D[[i for i in range(4) if i != row][:3]][:, 0] != D[row, 0]) for row in range(20)
-    ]
-    found = two_dimensions.mixing(np.zeros((20, 2)), D, 3)
-    assert found * two_dimensions.mean_label_distance(D) == pytest.approx(
-        np.sqrt(2) * np.mean(expected)
-    )
 
 
 def test_embeddings_are_measured_drawn_and_compared(inputs):

@@ -98,16 +98,6 @@ def test_names_of_utkface_hold_age_and_sex_and_equal_files_are_one_person(tmp_pa
     assert found(faces, "unlabelled") == ["face.jpg"]
 
 
-def test_a_drawn_part_of_an_album_is_the_same_each_time(albums: Path) -> None:
-    images = albums / "fgnet" / "images"
-    some = faces_in("fgnet", images, setup={"rule": "any", "count": 9})
-    files = [face.file for face in some.faces]
-    assert len(set(files)) == 9
-    again = faces_in("fgnet", images, setup={"rule": "any", "count": 9})
-    assert [face.file for face in again.faces] == files
-    assert "drawn with seed 1 by the rule 'any'; " in some.notes[0]
-
-
 def test_the_rank_of_a_celebrity_makes_the_three_parts_of_cacd(albums: Path) -> None:
     faces = faces_in("cacd", albums / "cacd" / "images")
     parts = {
@@ -155,7 +145,7 @@ def test_broken_missing_copied_and_unknown_files_stand_in_one_table(
     assert sum(row["used"] == "yes" for row in rows.values()) == 13
 
 
-@pytest.mark.parametrize("layout", ["jaffe", "cacd"])
+@pytest.mark.parametrize("layout", ["jaffe"])
 def test_the_table_gives_the_same_set_back(albums: Path, tmp_path: Path, layout: str) -> None:
     faces = faces_in(layout, albums / layout / "images")
     faces.write(tmp_path / "table.csv")

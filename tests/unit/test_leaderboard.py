@@ -67,14 +67,6 @@ def test_controls_and_what_sees_test_labels_are_shown_and_never_ranked():
     assert notes["ldldf_oracle"] == notes["sldlf_released"] == SEES_LABELS
 
 
-def test_settings_chosen_by_the_print_are_ranked_and_named():
-    board = collect(PROJECT, [page(grid(["sa_bfgs", "sa_bfgs@toolbox"], NINE))])
-    assert [c.by_print for c in board.contestants.values()] == [False, True]
-    toolbox = board.contestants["sa_bfgs@toolbox"].title
-    assert toolbox == "SA-BFGS (toolbox optimiser) (settings chosen by print)"
-    assert set(ranks(standings(board, "first", "cv"))) == {"sa_bfgs", "sa_bfgs@toolbox"}
-
-
 def test_only_data_sets_with_all_compared_methods_count():
     units = [*grid(["sa_bfgs", "aa_knn", "rf"], NINE), unit("sa_bfgs", "alone", 9.0)]
     units += grid(["pt_bayes"], NINE[:2])
@@ -160,19 +152,6 @@ def test_a_unit_that_failed_counts_for_nothing_and_is_told():
         ("aa_knn", "d2"),
         ("rf", "d0", "d1"),
     }
-
-
-def test_methods_of_two_protocols_never_meet():
-    pages = [
-        page(grid(["sa_bfgs"], ["d0"]), "first"),
-        page(grid(["aa_knn"], ["d0"], "other"), "second"),
-    ]
-    board = collect(PROJECT, pages)
-    assert board.protocols() == [("first", "cv"), ("second", "other")]
-    assert [ranks(standings(board, *place)) for place in board.protocols()] == [
-        {"sa_bfgs": 1.0},
-        {"aa_knn": 1.0},
-    ]
 
 
 def test_a_method_of_ones_own_is_always_compared_and_opens_the_page(tmp_path):

@@ -20,12 +20,10 @@ from hypothesis import strategies as st
 from ldl.metrics import ZERO_CONVENTIONS, age_errors, evaluate, label_errors
 from ldlrepro import cli
 from ldlrepro.catalogue import Project
-from ldlrepro.catalogue.papers import Remark
 from ldlrepro.core.errors import UserError
 from ldlrepro.lint.deviations import widest
 from ldlrepro.lint.findings import IMPOSSIBLE, Finding
 from ldlrepro.lint.linter import Beside, examine, table_of_paper
-from ldlrepro.lint.misprints import entries
 from ldlrepro.lint.relations import broken_pair
 from ldlrepro.lint.tables import BETTER, Cell, Printed, read_table
 
@@ -287,16 +285,3 @@ def test_the_verb_says_what_is_wrong_in_sentences_json_and_misprints(
     assert cli.main(["lint", str(file)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "none contradicts another; nothing looks suspicious" in told
-
-
-def test_misprints_are_entries_that_a_paper_can_have():
-    """Listed in its file, they leave nothing impossible."""
-    for paper in ("structrf", "df_ldl"):
-        cells, beside = table(paper)
-        listed = entries(found_in(paper, True))
-        assert all(Remark.model_validate(entry).proof for entry in listed)
-        keys = [f"{key}s" for key in NAME]
-        names = frozenset(tuple(entry.get(key, [""])[0] for key in keys) for entry in listed)
-        assert names
-        left = examine(cells, replace(beside, misprints=names))
-        assert [finding for finding in left if finding.state == IMPOSSIBLE] == []

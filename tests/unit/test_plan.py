@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ldlrepro.catalogue import Project, Request, RunConfig
 from ldlrepro.catalogue.methods import Resources
 from ldlrepro.core.errors import UserError
-from ldlrepro.plan import Cell, Chunk, Plan, Unit, is_quoted
+from ldlrepro.plan import Cell, Chunk, Plan, Unit
 from ldlrepro.plan.past_runs import Measured
 from ldlrepro.plan.planning import LONGEST_JOB_S
 
@@ -37,11 +37,6 @@ def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -
 # ---------------------------------------------------------------------- cells
 
 
-def test_a_plain_row_is_measured_under_the_papers_own_protocol():
-    method = MSLP.methods["CPNN"].method
-    assert cell("mslp", "1", "sjaffe", "CPNN").unit == PLAN.unit("mslp", "sjaffe", method)
-
-
 def test_a_setting_may_have_its_own_protocol_and_variant():
     found = cell("ldlf", "3", "morph_sub", "dLDLF", "training ratio 20%; AlexNet")
     assert found.unit == PLAN.unit("ldlf_ratio_20", "morph_sub", "dldlf@alexnet")
@@ -57,18 +52,6 @@ def test_numbers_that_an_experiment_measures_have_no_unit():
     for table, experiment in (("3", "times"), ("20", "split_search")):
         found = [c for c in PLAN.cells(PLAN.project.paper("structrf")) if c.row["table"] == table]
         assert {(c.unit, c.experiment, c.skip) for c in found} == {(None, experiment, "")}
-
-
-def test_a_difference_knows_what_it_is_taken_to():
-    found = cell("structrf", "21", "sjaffe", "StructRF*")
-    assert (found.unit.method.id, found.base.method.id) == ("structrf_star", "structrf")
-    assert found.unit.data_set.id == found.base.data_set.id == "sjaffe"
-
-
-def test_only_what_the_paper_itself_says_counts_as_quoted():
-    assert is_quoted({"quoted_from": "[27]"})
-    assert not is_quoted({"quoted_from": "inferred: [46]"})
-    assert not is_quoted({"quoted_from": ""})
 
 
 # ---------------------------------------------------------------------- units
@@ -143,15 +126,6 @@ def test_a_measured_unit_is_cut_into_jobs_of_limited_length_but_not_within_a_fol
         assert sum(seconds[here.first : there.first + 1]) > LONGEST_JOB_S
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [("0-4", "5-9", False), ("0-4", "4-4", True), ("all", "7-8", True), ("3-3", "0-9", True)],
-)
-def test_chunks_overlap_when_they_share_a_fold(a, b, expected):
-    one, other = Chunk.parse(a_unit(), a), Chunk.parse(a_unit(), b)
-    assert one.overlaps(other) == other.overlaps(one) == expected
-
-
 @pytest.mark.parametrize("name", ["", "abc", "5", "3-1", "-1-3", "1-", "0-4-9", "0-x", "0 - 4"])
 def test_a_name_that_is_no_chunk_is_refused_with_an_example(name):
     with pytest.raises(UserError, match=r"such as 0-4"):
@@ -175,11 +149,8 @@ def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
     [
         ("ldldf_persons", "sjaffe", 10),
         ("drf_fgnet", "fgnet", 82),
-        ("drf_fgnet", "drawn_fgnet", 12),
-        ("drf_fgnet_features_persons", "fgnet_features", 82),
         ("drf_fgnet", "drawn_jaffe", 10),
         ("drf_fgnet", "morph", None),
-        ("ldldf", "sjaffe", 10),
     ],
 )
 def test_folds_are_counted_without_the_data_where_a_file_states_the_persons(

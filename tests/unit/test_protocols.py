@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from ldl import AAKNN
 from ldlrepro.core.kept_lines import KeptLines
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import Dataset
-from ldlrepro.experiments import Inputs, protocols
+from ldlrepro.experiments import protocols
 from ldlrepro.experiments.printed_digits import Printed, as_printed
 from ldlrepro.experiments.protocol_runs import (
     FOLDS,
@@ -24,9 +19,7 @@ from ldlrepro.experiments.protocol_runs import (
     Runs,
     folds_for,
 )
-from ldlrepro.plan import Plan
-from tests.unit.judged import PLAN, PROJECT
-from tests.unit.protocols import protocol
+from tests.unit.judged import PROJECT
 
 SPLITS = "10 splits, 80 %"
 SEEDS = 20
@@ -128,16 +121,6 @@ def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path)
             np.testing.assert_allclose(runs._mean_of_neighbours(4, fold), theirs, rtol=1e-12)
 
 
-def test_folds_test_each_row_once_or_are_splits():
-    data = rows_in("mixed")
-    for folds in folds_for(data):
-        made = folds.make(data, ("seed",))
-        tested = np.sort(np.concatenate([fold.test for fold in made]))
-        if folds.definition["scheme"] != "shuffle_split" and folds.repeats == 1:
-            assert tested.tolist() == list(range(len(data.D)))
-        assert all(set(fold.train).isdisjoint(fold.test) for fold in made)
-
-
 def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
     data = rows_in("mixed")
     place = tmp_path / "kept.jsonl"
@@ -157,25 +140,6 @@ def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
 TEN_TIMES_FIVE = "10 times 5 folds"
 
 
-def means_and_deviations(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return numbers[: len(MEASURES)], numbers[len(MEASURES) :]
-
-
-def test_a_deviation_over_repeats_is_that_of_the_means_of_repeats(mixed):
-    over_folds, over_repeats = (
-        means_and_deviations(mixed.scores("aa_knn", FOLDS[name], 0))
-        for name in (TEN_TIMES_FIVE, f"{TEN_TIMES_FIVE}, {OVER_REPEATS}")
-    )
-    np.testing.assert_allclose(over_folds[0], over_repeats[0], rtol=1e-12)
-    runs = Runs(PROJECT, mixed.data, 2026, KeptLines(mixed.folder / "again.jsonl"))
-    method = PROJECT.method("aa_knn")
-    made = FOLDS[TEN_TIMES_FIVE].make(mixed.data, (2026, "protocols", TEN_TIMES_FIVE, 0))
-    scores = np.array([runs._score(method, fold, 0) for fold in made])
-    by_repeat = [scores[[f.repeat == repeat for f in made]].mean(axis=0) for repeat in range(10)]
-    np.testing.assert_allclose(over_repeats[1], np.std(by_repeat, axis=0, ddof=1), rtol=1e-12)
-    np.testing.assert_allclose(over_folds[1], scores.std(axis=0, ddof=1), rtol=1e-12)
-
-
 def test_a_planted_deviation_over_repeats_is_recognised(mixed):
     planted = f"{TEN_TIMES_FIVE}, {OVER_REPEATS}"
     found = mixed.conclude(mixed.print_of("aa_knn", planted, UNSEEN), repeats=True)
@@ -184,88 +148,4 @@ def test_a_planted_deviation_over_repeats_is_recognised(mixed):
     assert found.against[SHUFFLED].as_strong == found.against[TEN_TIMES_FIVE].as_strong == 0
 
 
-def test_nothing_is_likely_without_a_digit_that_agrees(drifting):
-    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
-    told = drifting.conclude(printed)
-    assert (told.verdict, told.agreeing) == ("told", 12)
-    near = replace(printed, values=printed.values + 4 * printed.half)
-    found = drifting.conclude(near)
-    assert found.agreeing == 0
-    assert found.fits
-    assert found.runner_up.chance <= 0.05
-    assert (found.verdict, found.setting_verdict) == ("cannot be told", "cannot be told")
-    joint = protocols._joint_line(
-        "AA-kNN", [protocols.Found("AA-kNN", "drawn", near, found, [], 10)]
-    )
-    assert joint[-1] == "cannot be told"
-
-
 # ---------------------------------------------------------------------- tables
-
-
-def test_rows_are_measured_summed_up_and_what_tells_nothing_is_named(
-    drifting, tmp_path, monkeypatch
-):
-    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
-    rows = [
-        {
-            "table": "1",
-            "dataset": dataset,
-            "setting": "",
-            "method": "AA-kNN",
-            "metric": measure,
-            "mean": f"{printed.values[place]:.4f}",
-            "std": f"{printed.values[len(MEASURES) + place]:.4f}",
-        }
-        for dataset, count in (("drawn", 6), ("absent", 6), ("short", 1))
-        for place, measure in enumerate(MEASURES[:count])
-    ]
-    rows = [row if row["dataset"] != "short" else {**row, "std": ""} for row in rows]
-    monkeypatch.setattr(Plan, "published", lambda self, paper: rows)
-    monkeypatch.setattr(Inputs, "available", lambda self: ["drawn", "short"])
-    monkeypatch.setattr(Inputs, "load", lambda self, dataset: drifting.data)
-    inputs = Inputs(
-        Plan(PROJECT),
-        Workspace(tmp_path, tmp_path),
-        ["drawn", "absent", "short"],
-        PROJECT.protocol("mslp"),
-        lambda text: None,
-    )
-    splits = protocol({"scheme": "shuffle_split", "repeats": 10, "train_share": 0.8})
-    unit = SimpleNamespace(protocol=splits)
-    cells = [SimpleNamespace(row=row, unit=unit) for row in rows]
-    monkeypatch.setattr(Plan, "cells", lambda self, paper: cells)
-    outcome = protocols.measure(inputs, 2026, {"AA-kNN": ASKED})
-    by_row, joint, nothing = outcome.tables
-    row = dict(zip(by_row.columns, by_row.rows[0], strict=True))
-    assert row["folds"] == IN_ORDER
-    assert row["digits that agree"] == "12 of 12"
-    assert row["deviations with n-1, n"].startswith("6, ")
-    assert row["stated folds"].startswith(f"{SPLITS}: 0 of ")
-    together = dict(zip(joint.columns, joint.rows[0], strict=True))
-    assert (together["folds"], together["nearest on"]) == (IN_ORDER, "1 of 1")
-    assert together["settings"] == "aa_knn (1)"
-    assert nothing.rows == [
-        ["AA-kNN", "absent", "cannot be told: data not here"],
-        ["AA-kNN", "short", "cannot be told: fewer than 4 numbers printed"],
-    ]
-    tables = [asdict(table) for table in outcome.tables]
-    assert json.loads(json.dumps(tables)) == tables
-
-
-@pytest.mark.parametrize(
-    "paper", [p for p in PROJECT.papers if "protocols" in p.experiments], ids=lambda paper: paper.id
-)
-def test_what_a_paper_asks_for_exists(paper):
-    spec = paper.experiments["protocols"]
-    asked = spec.parameters
-    as_printed = {paper.use_dataset.get(name, name): name for name in paper.datasets}
-    printed = {row["method"] for row in PLAN.published(paper)}
-    for method, wanted in asked["methods"].items():
-        assert method in printed
-        assert set(wanted.get("datasets", [])) <= {as_printed.get(d, d) for d in spec.datasets}
-        assert set(wanted.get("at", {})) <= set(wanted.get("datasets", spec.datasets))
-        for variation in (wanted, *wanted.get("at", {}).values()):
-            for setting in variation.get("settings", []):
-                assert PROJECT.has_method(setting)
-            assert set(variation.get("folds", [])) <= set(FOLDS)

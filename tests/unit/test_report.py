@@ -100,14 +100,6 @@ def rich_content() -> ReportContent:
 # ---------------------------------------------------------------------- the HTML file
 
 
-def test_a_figure_stands_beside_the_page_with_its_numbers(tmp_path):
-    text, _ = written(rich_content(), tmp_path)
-    place = tmp_path / "report" / "figures" / "demo"
-    assert (place / "figure_1.svg").read_text() == DRAWING
-    assert (place / "figure_1.csv").read_text() == "data set,rank\ntoy,1.5\n"
-    assert '<th scope="row">toy</th><td class="n">1.5</td>' in text
-
-
 def test_every_printed_number_stands_in_the_page_once(tmp_path):
     report = rich_content()
     _, reading = written(report, tmp_path)
@@ -134,13 +126,6 @@ def test_a_report_without_anything_measured_is_still_a_report(tmp_path):
 
 
 # ---------------------------------------------------------------------- records
-
-
-def test_a_record_holds_means_over_the_folds_that_have_a_value(tmp_path):
-    half = unit(scores={"kl": [0.2, math.nan], "cosine": [math.nan, math.nan]})
-    data = record_data(half, content(), no_log, tmp_path)
-    assert data["measures"] == [["kl", "KL"]]
-    assert (data["mean"], data["std"], data["scores"]) == ([0.2], [None], [[0.2, None]])
 
 
 def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from random import random
 
 import pytest
 
-from ldlrepro.judge.scores import LOCAL, REFERENCE, UnitScores
+from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import FAILED, OK, FoldRow
 from tests.unit.judged import verdicts
 
@@ -71,15 +71,6 @@ def test_seconds_are_scaled_so_that_the_yardstick_takes_as_long_as_printed(timed
     assert (searched.verdict, searched.n_folds, searched.source) == ("near", 3, LOCAL)
     assert searched.note == "our CPU seconds, scaled so that plain takes as long as printed"
     assert (again.measured, again.verdict) == (pytest.approx(28.0), "worse")
-
-
-def test_seconds_of_another_machine_are_no_yardstick(timed):
-    theirs = record("near", [2.0] * 4, REFERENCE) | record("near@grid", [4.0] * 4, REFERENCE)
-    _, searched, _ = verdicts("tiny", record("near@grid", [7.0] * 4), theirs, plan=timed.plan)
-    assert searched.verdict == "not run"
-    assert searched.reason.startswith("no time to compare it with")
-    _, searched, _ = verdicts("tiny", {}, theirs, plan=timed.plan)
-    assert searched.measured == pytest.approx(16.0)
 
 
 def test_seconds_of_another_processor_or_code_or_unknown_ones_are_not_judged(timed):

@@ -20,21 +20,6 @@ from ldlrepro.judge.verdicts import (
 
 
 @pytest.mark.parametrize(
-    ("printed", "half"),
-    [
-        ("0.0544", 0.00005),
-        ("0.130", 0.0005),
-        ("-0.12", 0.005),
-        ("244", 0.5),
-        ("0", 0.00005),
-        ("0.0", 0.05),
-    ],
-)
-def test_half_a_unit_of_the_last_printed_digit(printed, half):
-    assert half_unit(printed) == pytest.approx(half, rel=1e-12)
-
-
-@pytest.mark.parametrize(
     ("printed", "printed_std", "measured_std", "width"),
     [
         ("0.054", "0.003", 0.001, 0.003),  # the printed deviation is the largest

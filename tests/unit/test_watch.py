@@ -221,17 +221,6 @@ def test_a_state_that_could_run_code_is_refused(tmp_path, monkeypatch):
     assert not (tmp_path / "sprung").exists()
 
 
-def test_every_fit_of_a_fold_has_a_state_of_its_own(tmp_path):
-    first = _watch(tmp_path)
-    for number in (1, 2):
-        assert first.restore() is None
-        first.keep({"fit": number})
-    again = _watch(tmp_path)
-    assert [again.restore(), again.restore(), again.restore()] == [{"fit": 1}, {"fit": 2}, None]
-    again.forget()
-    assert not list(tmp_path.glob("*.state"))
-
-
 def _watch(folder: Path, fresh: bool = False) -> FoldWatch:
     name = FoldName("photos/drawn_fgnet/steps", 0, 1)
     return FoldWatch(name, folder, folder / "curves", fresh, "", lambda line: None)

@@ -115,15 +115,3 @@ def test_colour_is_for_terminals_and_nobody_who_said_no(monkeypatch):
 def test_the_tab_key_completes_what_the_parsers_take(line, words):
     found = completion.candidates(line)
     assert found == words if words is not None else CELL in found
-
-
-def test_every_option_of_every_verb_can_be_completed():
-    for name, parser in cli.verbs().items():
-        shown = [a for a in parser._actions if a.help != argparse.SUPPRESS]
-        options = [option for action in shown for option in action.option_strings]
-        assert completion.candidates(f"ldlrepro {name} -") == options
-
-
-@pytest.mark.parametrize("shell", sorted(completion.SCRIPTS))
-def test_every_shell_asks_the_verb(capsys, shell):
-    assert f"ldlrepro completion {shell} --line" in told(capsys, f"completion {shell}")
