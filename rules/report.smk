@@ -9,6 +9,7 @@ rule report:
         figures=RULES.of_scope("results/figures/{paper}"),
         notebooks=RULES.scope_notebooks,
         findings=local(RULES.scope_findings),
+        arena=local(RULES.scope_arena),
     output:
         pages=report(
             directory("results/report/{paper}"),

@@ -126,13 +126,6 @@ def test_the_page_that_ui_opens_for_a_paper_shows_its_first_table(address, page)
     assert names_in(page) == [f"faces / {name}" for name in sorted(KL, key=KL.__getitem__)]
 
 
-def test_the_page_that_ui_opens_lists_the_papers(address, page) -> None:
-    page.goto(address + page_of(address))
-    link = page.get_by_role("link", name="paper", exact=True)
-    link.wait_for()
-    assert link.count() == 1
-
-
 def test_runs_beside_each_other_have_axes_by_method_and_measure(address, page, keep) -> None:
     runs = json.loads(_post(address, "runs/search", {"experiment_ids": ["1"]}))["runs"]
     ids = quote(json.dumps([run["info"]["run_id"] for run in runs]))

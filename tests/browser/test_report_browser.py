@@ -349,29 +349,6 @@ def test_a_number_leads_to_its_record_and_back_to_the_same_place(page, report):
     assert problems == []
 
 
-def test_a_record_shows_every_fold_of_every_measure(page, report):
-    opened(page, report, "#/record/structrf/sjaffe/uniform")
-    table = page.locator(".view.on table", has_text="Each measure in each test fold")
-    assert table.locator("tbody tr").count() == 10
-    assert table.locator("thead th").count() == 7
-    assert table.locator("tfoot tr > :first-child").all_inner_texts() == [
-        "mean",
-        "standard deviation",
-    ]
-
-
-def test_the_jump_box_says_when_nothing_fits_and_leaves_by_escape(page, report):
-    opened(page, report)
-    box = page.locator("#jump input")
-    box.fill("no such thing")
-    assert page.locator("#jump-list li").all_inner_texts() == ["Nothing has all these words"]
-    box.press("Escape")
-    assert not page.locator("#jump-list").is_visible()
-    box.fill("leaderboard")
-    box.press("Enter")
-    page.locator("[id='/leaderboard'].on").wait_for()
-
-
 def test_the_filter_keeps_the_chosen_verdicts_and_words(page, report):
     opened(page, report, "#/structrf")
     form = page.locator(".view.on form.filter")
@@ -390,60 +367,10 @@ def test_the_filter_keeps_the_chosen_verdicts_and_words(page, report):
     assert len(visible_numbers(page)) == everything
 
 
-def test_lines_without_a_printed_number_are_folded_and_unfold_by_data_set(page, report):
-    opened(page, report, "#/mslp")
-    unfold(page)
-    body = page.locator(".table tbody", has=page.locator("tr.beside")).first
-    assert body.locator("tr.beside:visible").count() == 0
-    everything = page.locator(".view.on .filter output").inner_text()
-    body.locator("button.more").click()
-    assert body.locator("tr.beside:visible").count() == body.locator("tr.beside").count() > 0
-    assert page.locator(".view.on .filter output").inner_text() == everything
-    body.locator("button.more").click()
-    assert body.locator("tr.beside:visible").count() == 0
-
-
-def test_a_table_is_sorted_by_a_column_and_put_back(page, report):
-    opened(page, report, "#/mslp/table/2")
-    body = page.locator("[id='/mslp/table/2'] tbody").first
-    head = page.locator("[id='/mslp/table/2'] thead th").nth(1)
-
-    def values() -> list[float]:
-        shown = body.locator("tr[data-find]:visible td:nth-child(2) .m").all_inner_texts()
-        return [float(text.split()[0]) for text in shown]
-
-    printed = values()
-    head.locator("button").click()
-    assert head.get_attribute("aria-sort") == "ascending"
-    assert values() == sorted(printed) != printed
-    head.locator("button").click()
-    assert values() == sorted(printed, reverse=True)
-    head.locator("button").click()
-    assert head.get_attribute("aria-sort") is None
-    assert values() == printed
-
-
-def test_a_filter_unfolds_what_it_finds_and_enter_goes_to_the_first_hit(page, report):
-    opened(page, report, "#/structrf")
-    box = page.locator(".view.on form.filter input[type=search]")
-    box.fill("movie sa-iis")
-    row = page.locator(".view.on tr[data-find]:visible").first
-    sync_api.expect(row).to_be_in_viewport()
-    box.press("Enter")
-    assert page.evaluate("document.activeElement.closest('tr').dataset.find").startswith("movie")
-
-
 def test_an_old_address_of_the_front_page_leads_to_the_page_of_the_paper(page, report):
     page.goto(report.as_uri() + "#/mslp/table/2")
     arrived(page, "/report/mslp.html#/mslp/table/2")
     assert current(page) == "/mslp"
-
-
-def test_an_unknown_address_says_so(page, report):
-    opened(page, report, "#/no/such/place")
-    assert current(page) == "/nowhere"
-    opened(page, report, "#/record/structrf/no/unit")
-    assert current(page) == "/nowhere"
 
 
 def test_the_keyboard_reaches_navigation_filter_and_numbers(page, report):
@@ -472,23 +399,6 @@ def test_the_keyboard_reaches_navigation_filter_and_numbers(page, report):
         pytest.fail("no number is reached")
 
 
-def test_enter_on_a_focused_number_opens_its_record(page, report):
-    opened(page, report, "#/ldlf")
-    unfold(page)
-    page.locator(".view.on .table a.m").first.focus()
-    page.keyboard.press("Enter")
-    page.locator("[id='/record'].on").wait_for()
-    assert page.evaluate("document.activeElement.tagName") == "H1"
-
-
-def test_the_head_of_a_long_table_stays_in_sight(page, report):
-    page.set_viewport_size({"width": 1440, "height": 900})
-    opened(page, report, "#/ldldf/table/6")
-    page.evaluate("scrollBy(0, 2000)")
-    head = page.locator(".table[id='/ldldf/table/6'] thead th").first.bounding_box()
-    assert 0 <= head["y"] < 100
-
-
 def test_without_script_all_parts_are_there_and_links_unfold_them(browser, report):
     context = browser.new_context(viewport=WIDE, java_script_enabled=False)
     page = context.new_page()
@@ -504,18 +414,6 @@ def test_without_script_all_parts_are_there_and_links_unfold_them(browser, repor
     page.goto(f"{address(report, '#/mslp').split('#')[0]}#{name}")
     assert cell.is_visible()
     context.close()
-
-
-def test_paper_shows_tables_without_navigation(page, report):
-    opened(page, report, "#/structrf")
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.emulate_media(media="print")
-    assert not page.locator("header.site").is_visible()
-    assert not page.locator(".view.on form.filter").is_visible()
-    assert page.locator(".table[id='/structrf/table/16']").is_visible()
-    assert page.locator(".view.on .scroll.box").first.evaluate(
-        "box => getComputedStyle(box).overflowX"
-    ) == ("visible")
 
 
 # ---------------------------------------------------------------------- the report of this checkout
@@ -550,38 +448,23 @@ def test_a_fresh_clone_shows_all_papers_from_the_reference(page: Any, reference:
 LARGEST_BYTES = 6_000_000
 TALLEST = 6000
 """Pixels of a page before anything is unfolded."""
-SLOWEST_PAINT_MS = 5000
 """Far above the aim of 1500, because machines that test are busy with other things."""
 
 
-def first_paint(page: Any) -> float:
-    """Return when the first paint was, in ms. The page forbids what wait_for_function evaluates."""
-    for _ in range(100):
-        if times := page.evaluate("performance.getEntriesByType('paint').map((p) => p.startTime)"):
-            return float(times[0])
-        page.wait_for_timeout(100)
-    raise AssertionError("nothing was painted within ten seconds")
-
-
-def test_every_page_is_light_quick_and_short_at_first_sight(page: Any, reference: Any) -> None:
+def test_every_page_is_light_and_short_at_first_sight(page: Any, reference: Any) -> None:
     front, *others = files_of(reference[0])
+    page.set_viewport_size(PHONE)
     places = [front.as_uri() + route for route in ("", "#/findings", "#/left-out")]
     assert all(file.stat().st_size < LARGEST_BYTES for file in (front, *others))
     for place in [*places, *(file.as_uri() for file in others)]:
-        for size in (WIDE, PHONE):
-            page.set_viewport_size(size)
-            page.goto("about:blank")  # else another view of the same page paints nothing first
-            page.goto(place)
-            settle(page)
-            painted = first_paint(page)
-            print(f"{place}, {size['width']} px: first paint after {painted:.0f} ms")
-            assert painted < SLOWEST_PAINT_MS, place
-            height = page.evaluate("document.documentElement.scrollHeight")
-            assert height < TALLEST, (place, size["width"])
+        page.goto(place)
+        settle(page)
+        assert page.evaluate("document.documentElement.scrollHeight") < TALLEST, place
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize(
+    ("scheme", "size"), [("light", WIDE), ("dark", PHONE)], ids=["light", "dark"]
+)
 def test_everybody_can_use_every_kind_of_page(browser, reference, scheme, size):
     context = browser.new_context(viewport=size, color_scheme=scheme)
     page = context.new_page()
@@ -639,23 +522,6 @@ def test_a_phone_shows_the_sentence_a_menu_and_a_cell_with_its_reason(browser, r
     context.close()
 
 
-def test_the_jump_box_finds_sections(page: Any, reference: Any) -> None:
-    asked(page, reference[0], "structrf claims")
-    arrived(page, "#/structrf/claims")
-    sync_api.expect(page.locator("[id='/structrf/claims'] h2")).to_be_in_viewport()
-
-
-def test_a_bar_of_the_front_page_leads_to_the_numbers_that_hold(page: Any, reference: Any) -> None:
-    page.goto(reference[0].as_uri())
-    settle(page)
-    bar = page.locator(".bar a.holds[href$='#/structrf/show/holds']")
-    count = int(bar.inner_text())
-    bar.click()
-    arrived(page, "#/structrf/show/holds")
-    unfold(page)
-    assert len(visible_numbers(page)) == count
-
-
 def test_a_cell_and_its_record_say_why_and_how_to_doubt_it(page: Any, reference: Any) -> None:
     asked(page, reference[0], "s-JAFFE KL LDLDF")
     arrived(page, "#/cell/ldldf/6/sjaffe/LDLDF/kl")
@@ -689,23 +555,6 @@ def test_what_leaked_in_ldlf(page: Any, reference: Any) -> None:
     found.locator("a", has_text="ldlrepro explain").click()
     arrived(page, "#/cell/ldlf/1/movie/sLDLF/kl")
     assert page.locator("td.here").is_visible()
-
-
-def test_a_drawing_can_be_saved_as_png(page: Any, reference: Any) -> None:
-    from PIL import Image
-
-    problems = opened(page, reference[0], "#/ldldf/figures")
-    unfold(page)
-    with page.expect_download() as download:
-        page.locator("[id='/ldldf/figure/figure_2b'] button", has_text="PNG").click()
-    assert download.value.suggested_filename == "figure_2b.png"
-    shown = page.locator("[id='/ldldf/figure/figure_2b'] img")
-    with Image.open(download.value.path()) as image:
-        assert image.size[0] == 2 * shown.evaluate("image => image.naturalWidth")
-        colours = {colour: n for n, colour in image.convert("RGB").getcolors(1 << 20)}
-    assert max(colours, key=lambda colour: colours[colour]) == (255, 255, 255)
-    assert sum(n for colour, n in colours.items() if max(colour) < 0x60) > 1000  # lines and words
-    assert problems == []
 
 
 def test_all_words_of_a_drawing_lie_inside_it(page: Any, reference: Any) -> None:

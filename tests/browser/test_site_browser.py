@@ -26,8 +26,7 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
 def test_everybody_can_use_every_kind_of_page(browser: Any, site: Path, scheme: str, width: int):
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"

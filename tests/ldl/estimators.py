@@ -15,6 +15,8 @@ NO_ESTIMATORS = ("LDLEstimator", "RegressorMethod", "compare")
 NAMES = [name for name in ldl.__all__ if name not in NO_ESTIMATORS]
 IMAGES = [name for name in NAMES if getattr(ldl, name).accepts_images]
 TABLES = [name for name in NAMES if name not in IMAGES]
+KINDS = sorted({getattr(ldl, name).__mro__[1]: name for name in TABLES}.values())
+"""One estimator of each base class, for what the bases do."""
 
 CHEAP: dict[str, dict[str, Any]] = {
     "AABP": {"hidden_layer_sizes": (4,), "max_iter": 5},

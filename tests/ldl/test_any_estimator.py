@@ -60,21 +60,6 @@ def test_vector_leaves_of_xgboost():
     assert not labels.predict(X)[:, 0].any(), "labels that stand for no row leave no gap"
 
 
-class Foreign:
-    """A regressor of no kin to scikit-learn that knows several targets, as CatBoost's does."""
-
-    def fit(self, X, D):
-        self.mean = D.mean(axis=0)
-
-    def predict(self, X):
-        return np.tile(self.mean, (len(X), 1))
-
-
-def test_a_regressor_of_another_library():
-    P = Regression(Foreign(), **AS_IT_IS).fit(X, D).predict(NEW)
-    np.testing.assert_allclose(P, np.tile(D.mean(axis=0), (len(NEW), 1)))
-
-
 def test_a_classifier_predicts_what_it_does_alone():
     given = LogisticRegression(C=0.2)
     P = SingleLabelClassifier(given, **AS_IT_IS).fit(X[:40], D[:40]).predict(NEW)

@@ -1,6 +1,7 @@
 """Input that no fit could use is refused in one line that names the argument.
 
-The rules of `ldl.checks` have more of it: tests/unit/test_contract.py.
+The bases look at input, so that an estimator of each stands for all; test_drawn_input.py gives each
+estimator some of it, and the rules of `ldl.checks` more: tests/unit/test_contract.py.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import pytest
 from scipy import sparse
 
 from ldl.checks import sample
-from tests.ldl.estimators import IMAGES, NAMES, TABLES, cheap, images
+from tests.ldl.estimators import cheap, images
 
+BASES = ("AAKNN", "RFRegression", "DFLDL")
+"""One on the base itself, one whose rows have weights, and one that wraps another."""
 Spoil = Callable[[Any, Any], tuple[Any, Any]]
 
 
@@ -108,7 +111,7 @@ def in_one_line(said: str) -> None:
     assert len(said) <= 250
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("bad", BAD_LABELS)
 def test_bad_labels(name, bad):
     spoil, message = BAD_LABELS[bad]
@@ -116,7 +119,7 @@ def test_bad_labels(name, bad):
     in_one_line(refused(lambda: cheap(name).fit(*spoilt), message))
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("bad", BAD_FEATURES)
 def test_bad_features(name, bad):
     spoil, message = BAD_FEATURES[bad]
@@ -124,7 +127,7 @@ def test_bad_features(name, bad):
     in_one_line(refused(lambda: cheap(name).fit(*spoilt), message))
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", BASES)
 def test_bad_features_of_new_rows(name):
     X, D = sample(n=24)
     model = cheap(name).fit(X, D)
@@ -138,11 +141,10 @@ def test_bad_features_of_new_rows(name):
     in_one_line(said)
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_other_columns_than_fit_saw(name):
+def test_other_columns_than_fit_saw():
     X, D = sample(n=24)
     frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(6)])
-    model = cheap(name).fit(frame, D)
+    model = cheap("AAKNN").fit(frame, D)
     for columns, wanted in (
         (["f1", "f0", *frame.columns[2:]], ["Feature names must be in the same order as"]),
         (["g0", *frame.columns[1:]], ["unseen at fit time:\n- g0\n", "now missing:\n- f0\n"]),
@@ -155,22 +157,18 @@ def test_other_columns_than_fit_saw(name):
             assert part in said
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_unknown_parameters(name):
-    said = refused(lambda: cheap(name).set_params(no_such=1), f"{name} has no parameter 'no_such'")
+def test_unknown_parameters():
+    said = refused(lambda: cheap("DRF").set_params(no_such=1), "DRF has no parameter 'no_such'")
     assert "\n" not in said
-    with pytest.raises(TypeError, match=r"no_such|takes no arguments"):
-        type(cheap(name))(no_such=1)
 
 
 # ---------------------------------------------------------------------- images
 
 
 @pytest.mark.skipif(not find_spec("torch"), reason="torch is not installed")
-@pytest.mark.parametrize("name", IMAGES)
-def test_bad_images(name):
+def test_bad_images():
     X, D = images(6)
-    model = cheap(name).fit(X, D)
+    model = cheap("DLDL").fit(X, D)
     for spoilt, message in (
         (X / 255, "X must hold grey levels from 0 to 255 as uint8, got float64"),
         (X[..., 0], r"X must hold images, .*, got \(6, 8, 8\)"),
@@ -179,7 +177,7 @@ def test_bad_images(name):
         (None, "X "),
         ([["a", "b"]] * 6, "X must"),
     ):
-        in_one_line(refused(lambda spoilt=spoilt: cheap(name).fit(spoilt, D), message))
+        in_one_line(refused(lambda spoilt=spoilt: cheap("DLDL").fit(spoilt, D), message))
         in_one_line(refused(lambda spoilt=spoilt: model.predict(spoilt), message))
     said = refused(lambda: model.predict(X[:, :, :7]), "X has images of 8 x 7 pixels")
     assert "fit saw 8 x 8" in said
@@ -187,4 +185,4 @@ def test_bad_images(name):
     for bad, (spoil, message) in BAD_LABELS.items():
         if "24" not in message and bad not in ("names of classes", "ragged"):  # of other lengths
             spoilt = spoil(X, np.full((6, 4), 0.25))
-            in_one_line(refused(lambda spoilt=spoilt: cheap(name).fit(*spoilt), message))
+            in_one_line(refused(lambda spoilt=spoilt: cheap("DLDL").fit(*spoilt), message))

@@ -56,7 +56,7 @@ def refusal(call: Any) -> str:
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "LDLDF"])
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=12, deadline=None, derandomize=True, database=None)
+@settings(max_examples=6, deadline=None, derandomize=True, database=None)
 @given(st.integers(0, 99), ROWS, WIDTHS, LABELS, KINDS_OF_LABELS, st.sampled_from(sorted(SPOILT)))
 def test_drawn_input_is_fitted_or_refused_in_a_line(name, seed, n, q, c, kind, spoil):
     X, D = drawn(seed, n, q, c, kind)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-import ldl
 from ldl.checks import sample
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
@@ -31,9 +30,3 @@ def test_it_runs_and_prints_the_best_parameters(tmp_path, monkeypatch, capsys):
     np.testing.assert_allclose(P.sum(axis=1), 1)
     (best,) = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"\{'max_features': (None|'sqrt')\}", best)
-
-
-def test_it_is_short_and_names_things_that_are_there():
-    code = [line for line in quick_start().splitlines() if line and "import" not in line]
-    assert len(code) <= 6
-    assert "StructRF" in ldl.__all__

@@ -1,14 +1,11 @@
 """ALDL: widths against their definition and a grid, rounds against the model they are made of."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from ldl import SABFGS
-from ldl.linear import aldl
 from ldl.linear.aldl import ALDL, densities, nearest_widths
 from ldl.linear.iis import SAIIS
 from tests.oracle.formulas import sa_bfgs
@@ -48,17 +45,7 @@ def test_true_widths_are_a_fixed_point():
     np.testing.assert_allclose(found[y], true[y], atol=1e-4)
 
 
-def test_number_without_rows_keeps_its_width():
-    before = np.linspace(1.0, 5.0, 12)
-    y = np.array([4, 4, 7])
-    after = nearest_widths(np.full((3, 12), 1 / 12), y, before)
-    others = np.setdiff1d(np.arange(12), y)
-    np.testing.assert_array_equal(after[others], before[others])
-    assert (after[[4, 7]] != before[[4, 7]]).all()
-    np.testing.assert_array_equal(nearest_widths(np.empty((0, 12)), y[:0], before), before)
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_width_is_the_best_of_a_fine_grid(seed):
     generator = np.random.default_rng(seed)
     y = generator.integers(0, 15, 40)
@@ -109,19 +96,3 @@ def test_round_that_gains_too_little_is_thrown_away():
     assert len(found.maes_) == 2
     np.testing.assert_array_equal(found.predict(X), one.predict(X))
     np.testing.assert_array_equal(found.widths_, np.full(20, 3.0))
-
-
-def test_training_error_falls_from_round_to_round(monkeypatch):
-    """Each round is made as good as wanted; what is kept is the best."""
-    X, D = ages()
-    steps = iter([3, 6, 12, 40, 3])
-
-    def better_each_time(max_iter: int, **given: Any) -> SABFGS:
-        return sa_bfgs(max_iter=next(steps), **given)
-
-    monkeypatch.setitem(aldl._INNER, "bfgs", better_each_time)
-    found = as_stated(ALDL, rounds=10).fit(X, D)
-    assert (np.diff(found.maes_[:-1]) <= -found.tol).all()
-    errors = np.abs(found.predict(X).argmax(1) - D.argmax(1))
-    assert errors.mean() == found.maes_[-2] == found.diagnostics_["train_mae"]
-    assert found.maes_[-1] > found.maes_[-2] - found.tol

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from ldl import Uniform
-from ldl.baselines.bayes import PTBayes
 from tests.oracle.examples import means_of_ten_folds, unrelated
 from tests.oracle.formulas import pt_bayes
-from tests.oracle.settings import as_stated
 
 problem = unrelated
 
@@ -56,35 +54,6 @@ def test_shrunk_covariance_with_equal_weights_is_ledoit_and_wolfs():
     np.testing.assert_allclose(rebuilt, LedoitWolf().fit(X).covariance_, atol=1e-10)
 
 
-def test_worth_is_that_of_so_many_features_which_all_say_the_same():
-    """A column that stands there six times counts twice where six features are worth two."""
-    X, D = problem(q=1)
-    six = as_stated(PTBayes, worth=2.0).fit(np.repeat(X, 6, axis=1), D)
-    two = pt_bayes(covariance_type="diag").fit(np.repeat(X, 2, axis=1), D)
-    expected = two.predict(np.repeat(X, 2, axis=1))
-    np.testing.assert_allclose(six.predict(np.repeat(X, 6, axis=1)), expected, atol=1e-12)
-
-
-def test_worth_never_adds_to_what_features_say():
-    X, D = problem()
-    few, each = (as_stated(PTBayes, worth=worth).fit(X, D).predict(X) for worth in (99.0, None))
-    np.testing.assert_array_equal(few, each)
-
-
-def test_features_worth_hardly_anything_leave_the_mean_of_the_labels():
-    X, D = problem()
-    P = as_stated(PTBayes, worth=1e-6).fit(X, D).predict(X)
-    np.testing.assert_allclose(P, np.tile(D.mean(axis=0), (len(X), 1)), atol=1e-5)
-
-
-@pytest.mark.parametrize("covariance", ["full", "diag", "shrunk"])
-def test_equal_gaussians_give_the_prior_everywhere(covariance):
-    X, _ = problem()
-    prior = np.array([0.5, 0.3, 0.2])
-    model = pt_bayes(covariance_type=covariance).fit(X, np.tile(prior, (len(X), 1)))
-    np.testing.assert_allclose(model.predict(3 * X[:10]), np.tile(prior, (10, 1)), atol=1e-8)
-
-
 def test_weights_are_the_mean_of_many_resampled_fits():
     X, D = problem()
     exact = pt_bayes(transformation="weights").fit(X, D)
@@ -99,61 +68,6 @@ def test_weights_are_the_mean_of_many_resampled_fits():
     np.testing.assert_allclose(np.mean(means, axis=0), expected, atol=band)
     np.testing.assert_allclose(np.mean(priors, axis=0), exact.prior_, atol=band)
     assert np.std(means, axis=0).min() > 0.03
-
-
-def test_resampling_draws_as_many_pairs_as_there_are_rows_times_labels():
-    X, D = problem()
-    drawn = pt_bayes(transformation="resample", random_state=0).fit(X, D)
-    pairs = drawn.prior_ * D.size
-    np.testing.assert_allclose(pairs, np.round(pairs), atol=1e-9)
-    assert pairs.sum() == pytest.approx(D.size)
-
-
-def test_resampled_covariance_is_the_unbiased_one_of_the_drawn_rows():
-    X, _ = problem()
-    one_label_takes_all = np.column_stack([np.ones(90), np.zeros(90)])
-    model = pt_bayes("resample", random_state=5).fit(X, one_label_takes_all)
-    mass = one_label_takes_all.ravel() / 90
-    counts = np.random.default_rng(5).multinomial(180, mass).reshape(90, 2)[:, 0]
-    gaussian = model.gaussians_[0]
-    rebuilt = (gaussian.axes * gaussian.variances) @ gaussian.axes.T
-    np.testing.assert_allclose(rebuilt, np.cov(np.repeat(X, counts, axis=0).T), atol=1e-12)
-
-
-@pytest.mark.parametrize("covariance", ["diag", "shrunk", "full"])
-def test_log_domain_stays_finite_with_2000_features(covariance):
-    X, D = problem(q=2000, n=20, c=2)
-    with np.errstate(over="raise", invalid="raise", divide="raise"):
-        P = pt_bayes(covariance_type=covariance).fit(X, D).predict(X)
-    assert np.isfinite(P).all()
-
-
-def test_density_domain_is_uniform_where_densities_leave_float64():
-    X, D = problem(q=243, n=60)
-    tiny = pt_bayes(domain="density").fit(X * 1e-4, D)  # densities overflow
-    np.testing.assert_array_equal(tiny.predict(X * 1e-4), np.full((60, 3), 1 / 3))
-    far = pt_bayes(domain="density", covariance_type="diag").fit(X, D)  # and here they vanish
-    np.testing.assert_array_equal(far.predict(X + 1e3), np.full((60, 3), 1 / 3))
-
-
-def test_domains_agree_where_densities_can_be_represented():
-    X, D = problem()
-    log, density = (pt_bayes(domain=domain).fit(X, D).predict(X) for domain in ("log", "density"))
-    np.testing.assert_allclose(log, density, atol=1e-12)
-
-
-def test_floor_keeps_every_degree_above_zero():
-    X, _, D = classes()
-    P = pt_bayes(covariance_type="diag", floor=1e-3).fit(X, D).predict(10 * X)
-    assert P.min() == pytest.approx(1e-3, rel=0.01)
-
-
-def test_label_without_any_mass_gets_the_floor_only():
-    X, D = problem()
-    padded = np.column_stack([D, np.zeros(len(D))])
-    model = pt_bayes().fit(X, padded)
-    assert model.predict(X)[:, 3].max() <= 1e-9
-    assert model.diagnostics_ == {"labels_without_mass": 1}
 
 
 @pytest.mark.realdata

@@ -34,17 +34,6 @@ def test_gradient_equals_central_differences():
     check_gradient(loss, np.random.default_rng(1).normal(size=network.size))
 
 
-def test_the_order_of_labels_does_not_matter_to_the_network():
-    X, _ = exponential_problem(n=10, q=3, c=4)
-    network, order = BinaryNetwork(3, 4, 2), np.array([2, 0, 3, 1])
-    flat = np.random.default_rng(0).normal(size=network.size)
-    moved = flat.copy()
-    moved[6:14] = flat[6:14].reshape(4, 2)[order].ravel()
-    np.testing.assert_allclose(
-        network.predict(moved, X), network.predict(flat, X)[:, order], rtol=1e-12
-    )
-
-
 def test_it_learns_what_a_linear_order_of_labels_cannot_say():
     from ldl import CPNN
     from ldl.metrics import kl

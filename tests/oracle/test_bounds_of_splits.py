@@ -62,7 +62,7 @@ def best_score(values: np.ndarray, stats: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("skewed", [False, True])
-@pytest.mark.parametrize("n", [3, 300, 5000])
+@pytest.mark.parametrize("n", [3, 5000])
 def test_packed_sums_are_below_the_true_ones_by_no_more_than_a_unit_for_each_row(n, skewed):
     stats = drawn(1, skewed, n)[1]
     words = np.empty(n, np.int64)
@@ -79,7 +79,7 @@ def test_packed_sums_are_below_the_true_ones_by_no_more_than_a_unit_for_each_row
 
 @pytest.mark.parametrize("bound", [bound_by_bins, bound_by_rows])
 @pytest.mark.parametrize("skewed", [False, True])
-@pytest.mark.parametrize("size", [12, 40, 300])
+@pytest.mark.parametrize("size", [12, 300])
 def test_bound_is_no_lower_than_the_best_score_and_not_far_above(bound, skewed, size):
     X, stats = drawn(size, skewed)
     bins, words = make_bins(X, 256), np.empty(len(X), np.int64)

@@ -41,9 +41,3 @@ def test_true_labels_without_them_are_refused(data):
     model.tell(D).predict(X)
     with pytest.raises(ValueError, match="needs the true labels"):  # those of other rows
         model.predict(X)
-
-
-def test_true_labels_of_another_shape_are_refused(data):
-    X, D = data
-    with pytest.raises(ValueError, match=r"D_true has shape \(30, 2\), expected \(30, 3\)"):
-        TrueLabels().fit(X, D).tell(D[:, :2]).predict(X)

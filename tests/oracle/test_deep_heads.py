@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ldl.deep._heads import ForestHead, ForestLoss, RegressionHead, SoftmaxHead
+from ldl.deep._heads import ForestHead, RegressionHead, SoftmaxHead
 from ldl.soft_forests._base import SoftTrees
 from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
 from ldl.soft_forests._routing import draw_phi
@@ -83,18 +83,6 @@ def side(F, phi, leaf: int, level: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", ["distributions", "numbers"])
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_gradients_of_a_forest_equal_differences(kind, temperature):
-    forest, targets = head(kind)
-    (F,) = outputs()
-
-    def loss(F):
-        return ForestLoss.apply(F, targets, forest.routing, forest.leaves, temperature)
-
-    assert torch.autograd.gradcheck(loss, (F,), eps=1e-6, atol=1e-8)
-
-
-@pytest.mark.parametrize("kind", ["distributions", "numbers"])
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_loss_and_gradients_equal_the_loop_over_nodes_left_to_autograd(kind, temperature):
     forest, targets = head(kind, temperature=temperature)
@@ -108,61 +96,7 @@ def test_loss_and_gradients_equal_the_loop_over_nodes_left_to_autograd(kind, tem
     np.testing.assert_allclose(ours[0].grad.numpy(), theirs[0].grad.numpy(), atol=1e-13)
 
 
-def test_gradients_follow_the_factor_of_what_comes_after():
-    forest, targets = head()
-    once, twice = outputs(), outputs()
-    forest.loss(once, targets, None).backward()
-    (2.0 * forest.loss(twice, targets, None)).backward()
-    np.testing.assert_allclose(twice[0].grad.numpy(), 2.0 * once[0].grad.numpy(), rtol=1e-14)
-
-
-def test_uniform_leaves_teach_nothing_until_there_is_a_temperature():
-    uniform = DistributionLeaves(TREES, LEAVES, LABELS)
-    forest, targets = head()
-    forest.leaves = uniform
-    assert forest.loss(outputs(), targets, None) is None
-    forest.temperature = 1.0
-    F = outputs()
-    forest.loss(F, targets, None).backward()
-    assert F[0].grad.abs().max() > 1e-3
-
-
-def test_entropy_has_no_slope_where_both_sides_are_as_probable():
-    forest, targets = head(temperature=1.0)
-    forest.leaves = DistributionLeaves(TREES, LEAVES, LABELS)
-    F = [torch.zeros(ROWS, UNITS, dtype=torch.float64, requires_grad=True)]
-    loss = forest.loss(F, targets, None)
-    loss.backward()
-    assert F[0].grad.abs().max() < 1e-15
-    assert loss.item() == pytest.approx(np.log(LABELS) - np.log(LEAVES))
-
-
-def test_entropy_of_the_routing_is_that_of_the_probabilities():
-    forest, _ = head()
-    F = outputs()[0].detach()
-    P = forest.routing.log_probabilities(forest.routing.log_sigmoids(F.t())).exp().numpy()
-    expected = -(P * np.log(P)).sum(axis=1).mean()
-    assert forest.measures([F])["entropy"].item() == pytest.approx(expected, rel=1e-12)
-
-
 # ---------------------------------------------------------------------- one tree at a time
-
-
-def test_turn_of_a_tree_moves_its_own_block_only():
-    forest, targets = head(share=False)
-    assert forest.widths == [UNITS] * TREES
-    F = outputs(TREES)
-    forest.loss(F, targets, 1).backward()
-    assert F[0].grad is None
-    assert F[2].grad is None
-    assert F[1].grad.abs().max() > 0
-
-
-def test_turns_of_all_trees_add_up_to_the_loss_of_the_forest():
-    forest, targets = head(share=False)
-    F = outputs(TREES)
-    turns = [forest.loss(F, targets, tree).item() for tree in range(TREES)]
-    assert np.mean(turns) == pytest.approx(forest.loss(F, targets, None).item(), rel=1e-12)
 
 
 def test_blocks_answer_as_trees_of_their_own_do():
@@ -178,17 +112,6 @@ def test_blocks_answer_as_trees_of_their_own_do():
 
 
 # ---------------------------------------------------------------------- leaves
-
-
-@pytest.mark.parametrize("kind", ["distributions", "numbers"])
-@pytest.mark.parametrize("seed", range(5))
-def test_leaf_step_never_raises_the_loss_of_the_queue(kind, seed):
-    forest, targets = head(kind, of_leaves={"seed": seed})
-    F = outputs(seed=seed)
-    before = forest.loss(F, targets, None).item()
-    forest.visited(F, targets)
-    forest.after(1, last=True)
-    assert forest.loss(F, targets, None).item() <= before + 1e-12
 
 
 def test_leaves_learn_from_all_batches_since_their_last_step():
@@ -222,19 +145,6 @@ def test_annealing_ends_where_the_papers_say():
     assert reached[-1] == (0.0, 1.0)
 
 
-def test_update_by_routing_alone_ends_elsewhere_than_by_the_posterior():
-    routed, targets = head("numbers", of_leaves={"rule": "routing"})
-    posterior, _ = head("numbers")
-    F = outputs()
-    for forest in (routed, posterior):
-        forest.visited(F, targets)
-        forest.after(1, last=True)
-    P = routed.routing.log_probabilities(routed.routing.log_sigmoids(F[0].detach().t())).exp()
-    means = (P * targets.t()).sum(2) / P.sum(2)
-    np.testing.assert_allclose(routed.leaves.mean[:, :, 0].numpy(), means.numpy(), rtol=1e-12)
-    assert (routed.leaves.mean - posterior.leaves.mean).abs().max() > 0.05
-
-
 def test_state_brings_back_queue_leaves_and_temperatures():
     how = {"temperature": 1.0, "temperature_factor": 0.9}
     forest, targets = head("numbers", **how, of_leaves={"tau": 0.5, "tau_factor": 0.9})
@@ -263,14 +173,6 @@ def test_loss_of_dldl_is_kl_and_its_slope_the_difference():
     loss.backward()
     slope = F[0].grad[:, :LABELS]
     np.testing.assert_allclose(slope.numpy(), ((P - targets) / ROWS).numpy(), atol=1e-14)
-
-
-def test_dldl_on_one_label_each_is_the_cross_entropy():
-    targets = torch.eye(LABELS, dtype=torch.float64)[torch.arange(ROWS) % LABELS]
-    z = [outputs()[0][:, :LABELS]]
-    loss = SoftmaxHead(LABELS).loss(z, targets, None)
-    expected = torch.nn.functional.cross_entropy(z[0], targets.argmax(1))
-    assert loss.item() == pytest.approx(expected.item(), rel=1e-12)
 
 
 def test_regression_is_pulled_by_half_the_squared_distance():

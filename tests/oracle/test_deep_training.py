@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from ldl.deep import _networks, _training
-from ldl.deep._base import ImageEstimator
 from ldl.deep._hardware import Hardware
 from ldl.deep._heads import ForestHead
 from ldl.deep._images import InMemory
@@ -18,7 +17,6 @@ from ldl.deep._pixels import Window
 from ldl.deep._training import Targets, Training, TrainingSettings
 from ldl.deep.estimators import DLDL
 from ldl.deep.weights import PREPROCESSING, TORCHVISION
-from ldl.soft_forests._base import SoftTrees
 from ldl.soft_forests._leaves import DistributionLeaves, GaussianLeaves
 from ldl.soft_forests._training import LinearForest
 from ldl.soft_forests.ldlf import SLDLF
@@ -161,71 +159,19 @@ def bits(model) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("kill_at", [2, 7, 12])
-def test_training_taken_up_ends_as_one_that_nobody_stopped(every_step, kind, kill_at):
+def test_training_taken_up_ends_as_one_that_nobody_stopped(every_step, kind):
     X, D = pictures()
     straight = built(kind).fit(X, D)
-    watch = Recorder(kill_at)
+    watch = Recorder(7)
     with watched_by(watch):
         with pytest.raises(KilledError):
             built(kind).fit(X, D)
         watch.kill_at = None
         resumed = built(kind).fit(X, D)
-    assert resumed.diagnostics_["taken_up_at"] == kill_at - 1
+    assert resumed.diagnostics_["taken_up_at"] == 6
     for ours, theirs in zip(bits(resumed), bits(straight), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(resumed.predict(X), straight.predict(X))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_training_killed_after_its_last_step_is_taken_up(every_step, kind):
-    """As when the job ends between the last state that is kept and the record."""
-    X, D = pictures()
-    watch = Recorder()
-    with watched_by(watch):
-        straight = built(kind).fit(X, D)
-        assert watch.kept["step"] == straight.diagnostics_["iterations"]
-        resumed = built(kind).fit(X, D)
-    assert resumed.diagnostics_ == {**straight.diagnostics_, "taken_up_at": watch.kept["step"]}
-    np.testing.assert_array_equal(resumed.predict(X), straight.predict(X))
-
-
-@pytest.mark.parametrize("other", [{"solver": "adam"}, {"momentum": 0.0}, {"crop_side": 8}])
-def test_every_optimiser_and_crop_is_taken_up(every_step, other):
-    X, D = pictures()
-    straight = built("drf", **other).fit(X, D)
-    watch = Recorder(8)
-    with watched_by(watch), pytest.raises(KilledError):
-        built("drf", **other).fit(X, D)
-    watch.kill_at = None
-    with watched_by(watch):
-        resumed = built("drf", **other).fit(X, D)
-    np.testing.assert_array_equal(resumed.predict(X), straight.predict(X))
-
-
-def test_units_drop_out_the_same_after_a_kill(every_step):
-    def train(watch: Recorder) -> list[np.ndarray]:
-        X, D = pictures(side=2)
-        leaves, _, targets = two_leaves("numbers", D)
-        torch.manual_seed(5)
-        network = linear_network([UNITS], dropout=0.5)
-        phi = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3]])
-        head = ForestHead(phi, leaves, SoftTrees(units=UNITS, leaf_batches=4, leaf_repeats=3))
-        wanted, hardware = Targets(targets, targets[:, 0]), Hardware(torch.device("cpu"))
-        training = Training(
-            network, head, InMemory(X), wanted, settings(), Window(2, 2), hardware, 0
-        )
-        with watched_by(watch):
-            training.run()
-        return [tensor.numpy() for tensor in network.state_dict().values()]
-
-    straight = train(Recorder())
-    watch = Recorder(9)
-    with pytest.raises(KilledError):
-        train(watch)
-    watch.kill_at = None
-    for ours, theirs in zip(train(watch), straight, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_state_is_plain_and_survives_a_file(every_step):
@@ -255,24 +201,7 @@ def assert_plain(value) -> None:
         assert isinstance(value, torch.Tensor) or type(value) in (str, int, float, bool)
 
 
-def test_kept_state_does_not_change_while_training_goes_on(every_step):
-    class First(Recorder):
-        def keep(self, state):
-            if self.kept is None:
-                super().keep(state)
-                self.then = copy.deepcopy(state)
-
-    watch = First()
-    with watched_by(watch):
-        built("drf").fit(*pictures())
-    for key, tensor in watch.then["network"].items():
-        assert torch.equal(tensor, watch.kept["network"][key])
-    assert watch.kept["step"] == 1
-
-
-@pytest.mark.parametrize(
-    "other", [{"random_state": 4}, {"learning_rate": 0.01}, {"max_iter": 14}, {"depth": 2}]
-)
+@pytest.mark.parametrize("other", [{"random_state": 4}, {"max_iter": 14}])
 def test_state_of_another_fit_is_left_alone(every_step, other):
     X, D = pictures()
     watch = Recorder(8)
@@ -288,51 +217,9 @@ def test_state_of_another_fit_is_left_alone(every_step, other):
 # ---------------------------------------------------------------------- reports
 
 
-def test_watch_hears_loss_error_and_speed(every_step):
-    watch = Recorder()
-    with watched_by(watch):
-        built("dldl").fit(*pictures())
-    steps, values = zip(*watch.told, strict=True)
-    assert list(steps) == list(range(1, 14))
-    assert all(set(v) == {"steps", "loss", "mae", "images_per_second"} for v in values)
-    assert values[0]["steps"] == 13
-    assert values[-1]["loss"] < values[0]["loss"]
-
-
-def test_watch_hears_how_evenly_a_forest_routes(every_step):
-    heard = {}
-    for temperature in (0.0, 3.0):
-        watch = Recorder()
-        with watched_by(watch):
-            built("drf", temperature=temperature, max_iter=30, learning_rate=0.1).fit(*pictures())
-        heard[temperature] = [values["entropy"] for _, values in watch.told]
-    assert all(0 < entropy <= np.log(4) + 1e-12 for entropy in heard[0.0] + heard[3.0])
-    assert heard[3.0][-1] > heard[0.0][-1]
-
-
 def test_loss_that_is_no_number_ends_the_training_with_advice():
     with pytest.raises(FloatingPointError, match="lower learning_rate"):
         built("deep_regression", learning_rate=1e6).fit(*pictures())
-
-
-def test_outputs_have_more_digits_than_half_precision():
-    X, _ = pictures(side=2)
-    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
-        (given,) = linear_network([4]).float()(torch.from_numpy(X))
-    assert given.dtype == torch.float32
-    assert not torch.equal(given, given.to(torch.bfloat16).to(torch.float32))
-
-
-@pytest.mark.parametrize("kind", ["dldl", "dldlf annealed", "drf"])
-def test_half_precision_learns_nearly_the_same(monkeypatch, kind):
-    """As on a GPU, where it is meant for; the processor can do it too."""
-    X, D = pictures()
-    exact = built(kind).fit(X, D).predict(X)
-    half = Hardware(torch.device("cpu"), mixed_precision=True)
-    monkeypatch.setattr(ImageEstimator, "_hardware", lambda self: half)
-    found = built(kind).fit(X, D).predict(X)
-    assert np.abs(found - exact).max() > 1e-7
-    np.testing.assert_allclose(found, exact, atol=0.02)
 
 
 # ---------------------------------------------------------------------- reading
@@ -363,13 +250,3 @@ def test_error_of_a_reader_reaches_the_caller():
     X, D = pictures()
     with pytest.raises(OSError, match="the disk is gone"):
         built("dldl").fit(Broken(X), D)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_images_one_by_one_are_answered_as_together(kind):
-    X, D = pictures()
-    model = built(kind).fit(X, D)
-    single = np.concatenate([model.predict(X[[row]]) for row in range(len(X))])
-    np.testing.assert_allclose(single, model.predict(X), atol=1e-6)
-    numbers = np.concatenate([model.predict_number(X[[row]]) for row in range(len(X))])
-    np.testing.assert_allclose(numbers, model.predict_number(X), atol=1e-5)

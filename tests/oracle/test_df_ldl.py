@@ -1,31 +1,14 @@
 """DF-LDL: the paper's worked example, a direct implementation, ties, and parts of few rows."""
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from ldl import AAKNN, DFLDL, SABFGS, LDLEstimator, RFRegression, StructRF, TrainMean, Uniform
-from ldl.wrappers.df_ldl import parts_of_pairs
+from ldl import AAKNN, DFLDL, SABFGS, StructRF, Uniform
 from tests.oracle.examples import softmax_problem as sample
 from tests.oracle.settings import as_stated
-
-
-@dataclass(eq=False, repr=False)
-class Rows(LDLEstimator):
-    """Remembers the rows that it was fitted to."""
-
-    random_state: int | None = None
-
-    def _fit(self, X, D):
-        self.rows_ = X[:, 0].astype(int).tolist()
-        self.D_ = D
-
-    def _predict(self, X):
-        return np.tile(self.D_.mean(axis=0), (len(X), 1))
 
 
 def direct(X, D, T, base) -> np.ndarray:
@@ -59,14 +42,6 @@ def test_equals_the_algorithms_written_out(base):
     np.testing.assert_allclose(P, direct(X[:70], D[:70], X[70:], base), atol=1e-10)
 
 
-def test_the_default_base_is_a_single_tree_on_all_rows():
-    X, D = sample(n=90)
-    tree = StructRF(n_estimators=1, max_samples=1.0, bootstrap=False)
-    np.testing.assert_array_equal(
-        as_stated(DFLDL).fit(X, D).predict(X), as_stated(DFLDL, tree).fit(X, D).predict(X)
-    )
-
-
 def test_worked_example_of_the_paper():
     """The guess chooses l_21, l_31 and l_23, in the paper's count from 1."""
     X, D = sample(n=30, c=3)
@@ -83,117 +58,13 @@ def test_worked_example_of_the_paper():
     np.testing.assert_array_equal(fused.round(2), [[0.28, 0.6, 0.12]])
 
 
-def test_rows_go_to_the_part_of_the_higher_degree():
-    D = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]])
-    told = [[part.tolist() for part in pair] for pair in parts_of_pairs(D, "first")]
-    assert told == [[[0, 2], [1]], [[0, 2], [1]], [[0, 2], [1]]]
-    both = [[part.tolist() for part in pair] for pair in parts_of_pairs(D, "both")]
-    assert both == [[[0, 2], [1, 2]], [[0, 2], [1]], [[0, 2], [1]]]
-
-
-def test_every_learner_sees_its_part_with_whole_distributions():
-    X, D = sample(n=40, c=3)
-    X[:, 0] = np.arange(40)
-    model = as_stated(DFLDL, Rows()).fit(X, D)
-    for (i, j), pair in zip(itertools.combinations(range(3), 2), model.learners_, strict=True):
-        for learner, rows in zip(pair, (D[:, i] >= D[:, j], D[:, i] < D[:, j]), strict=True):
-            assert learner.rows_ == np.flatnonzero(rows).tolist()
-            np.testing.assert_allclose(learner.D_, D[rows])
-
-
-def test_an_empty_part_leaves_its_place_to_the_other():
-    X, D = sample(n=40, c=3)
-    D[:, 0] += 1.0
-    D /= D.sum(axis=1, keepdims=True)  # the first label is always the highest
-    model = as_stated(DFLDL, Rows()).fit(X, D)
-    for pair in model.learners_[:2]:
-        assert pair[0] is pair[1]
-        assert len(pair[0].rows_) == 40
-    assert model.diagnostics_ == {
-        "learners": 4,
-        "smallest_part": min(int((D[:, 1] >= D[:, 2]).sum()), int((D[:, 1] < D[:, 2]).sum())),
-    }
-
-
-def test_a_part_of_one_row_predicts_that_row():
-    X = np.arange(5.0)[:, None]
-    D = np.array([[0.2, 0.8]] + [[0.9, 0.1]] * 4)
-    model = as_stated(DFLDL, TrainMean(), n_neighbors=1).fit(X, D)
-    np.testing.assert_allclose(model.predict(X), D)
-
-
-def test_parts_are_fitted_from_seeds_of_their_own_on_any_number_of_threads():
-    X, D = sample(n=60)
-    model = as_stated(DFLDL, RFRegression(n_estimators=2), random_state=3)
-    alone = model.fit(X, D).predict(X)
-    seeds = {learner.random_state for pair in model.learners_ for learner in pair}
-    assert len(seeds) == 20
-    together = (
-        as_stated(DFLDL, RFRegression(n_estimators=2), random_state=3, n_jobs=3)
-        .fit(X, D)
-        .predict(X)
-    )
-    np.testing.assert_array_equal(alone, together)
-    kept = as_stated(DFLDL, RFRegression(n_estimators=2, random_state=5), random_state=3).fit(X, D)
-    assert {learner.random_state for pair in kept.learners_ for learner in pair} == {5}
-
-
-def test_sparse_rows_stay_sparse_for_the_base():
-    X, D = sample(n=60)
-    X = np.where(X > 1.0, X, 0.0)
-    model = as_stated(DFLDL, as_stated(AAKNN, 3)).fit(csr_matrix(X), D)
-    assert hasattr(model.learners_[0][0].X_, "tocsr")
-    expected = as_stated(DFLDL, as_stated(AAKNN, 3)).fit(X, D).predict(X)
-    np.testing.assert_allclose(model.predict(csr_matrix(X)), expected, atol=1e-12)
-
-
 # ---------------------------------------------------------------------- bases
-
-
-def test_a_path_with_settings_is_the_estimator_that_they_make():
-    X, D = sample(n=60)
-    named = as_stated(DFLDL, "ldl.SABFGS", {"max_iter": 9, "alpha": 1.0, "mean_share": None}).fit(
-        X, D
-    )
-    given = as_stated(DFLDL, as_stated(SABFGS, max_iter=9, alpha=1.0)).fit(X, D)
-    np.testing.assert_array_equal(named.predict(X), given.predict(X))
-
-
-def test_parameters_of_the_base_are_parameters_of_the_wrapper():
-    model = DFLDL(AAKNN(3))
-    assert model.get_params()["estimator__n_neighbors"] == 3
-    assert "estimator__n_neighbors" not in model.get_params(deep=False)
-    assert model.set_params(estimator__n_neighbors=7, n_neighbors=2).estimator.n_neighbors == 7
-    assert model.n_neighbors == 2
-    assert repr(model) == "DFLDL(estimator=AAKNN(n_neighbors=7), n_neighbors=2)"
-
-
-def test_a_clone_has_a_base_of_its_own_and_a_fit_leaves_the_base_unfitted():
-    X, D = sample(n=60)
-    model = as_stated(DFLDL, as_stated(AAKNN, 3)).fit(X, D)
-    copied = clone(model)
-    assert copied.estimator is not model.estimator
-    assert copied.estimator.n_neighbors == 3
-    assert not hasattr(model.estimator, "n_features_in_")
-
-
-def test_a_grid_search_reaches_the_base():
-    from sklearn.model_selection import GridSearchCV
-
-    X, D = sample(n=60)
-    search = GridSearchCV(
-        as_stated(DFLDL, as_stated(AAKNN)), {"estimator__n_neighbors": [1, 5]}, cv=2
-    ).fit(X, D)
-    assert search.best_estimator_.estimator.n_neighbors in (1, 5)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"estimator": 3}, "estimator must be an estimator of ldl or its path, got 3"),
         ({"estimator": "ldl.NoSuch"}, "estimator: cannot find 'ldl.NoSuch'"),
-        ({"estimator": "nothing"}, "estimator: cannot find 'nothing'"),
-        ({"estimator": "ldl.metrics.kl"}, "estimator: 'ldl.metrics.kl' is no estimator of ldl"),
         ({"estimator": "ldl.DLDL"}, "estimator: DLDL needs more than a table of features"),
         ({"settings": {"k": 3}}, "settings belong to an estimator that is given by its path"),
     ],
@@ -201,10 +72,3 @@ def test_a_grid_search_reaches_the_base():
 def test_what_is_no_base_is_refused_by_name(parameters, message):
     with pytest.raises(ValueError, match=message):
         as_stated(DFLDL, **parameters).fit(*sample())
-
-
-def test_an_unknown_parameter_of_a_base_by_its_path_is_refused():
-    with pytest.raises(
-        ValueError, match="has no parameter 'estimator__n_neighbors': its estimator is no"
-    ):
-        as_stated(DFLDL, "ldl.AAKNN").set_params(estimator__n_neighbors=3)

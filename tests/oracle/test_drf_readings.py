@@ -82,11 +82,6 @@ def test_random_order_holds_the_same_clusters_in_another_order_in_every_tree(lea
         assert (drawn[tree] != drawn[tree - 1]).any()
 
 
-def test_random_order_follows_the_seed():
-    np.testing.assert_array_equal(first_of("random", 1), first_of("random", 1))
-    assert (first_of("random", 1) != first_of("random", 2)).any()
-
-
 # ---------------------------------------------------------------------- years as classes
 
 
@@ -132,50 +127,4 @@ def test_two_leaf_steps_equal_plain_loops_and_an_empty_leaf_keeps_what_it_has(re
         np.testing.assert_allclose(leaves.classes.Q[0].numpy(), Q, atol=1e-10)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_certain_routing_gives_means_and_variances_of_the_rows(dtype):
-    labels = np.array([0, 4, 4, 29, 28, 7, 7, 7])
-    P = np.zeros((3, 8))
-    P[0, :3] = P[1, 3:5] = P[2, 5:] = 1.0
-    mean, variance = update(binned(3, dtype=dtype), P, labels, np.ones(8), 20)
-    groups = labels[:3], labels[3:5], labels[5:]
-    np.testing.assert_allclose(mean, [group.mean() for group in groups], rtol=1e-5)
-    # The last leaf has one age only, and the least variance.
-    expected = [max(group.var(), 1e-2) for group in groups]
-    np.testing.assert_allclose(variance, expected, rtol=1e-4)
-
-
-def test_a_year_that_was_missing_for_a_leaf_step_comes_back():
-    leaves, P = binned(2), np.array([[0.9, 0.2], [0.1, 0.8]])
-    update(leaves, P, np.array([5, 6]), np.ones(2), 20)
-    mean, _ = update(leaves, P, np.array([20, 20]), np.ones(2), 20)
-    np.testing.assert_allclose(mean, 20.0, rtol=1e-6)
-
-
-def test_a_leaf_step_leaves_other_trees_alone():
-    leaves = binned(4, trees=2)
-    before = leaves.table()[1]
-    P = np.random.default_rng(0).dirichlet(np.ones(4), 6).T
-    update(leaves, P, np.arange(6), np.ones(6), 2)
-    np.testing.assert_array_equal(leaves.table()[1], before)
-
-
-@pytest.mark.parametrize("schedule", ["joint", "random"])
-def test_training_beats_the_mean_number(schedule):
-    X, D = ages(n=200)
-    y = D.argmax(1)
-    given = {**QUICK, "leaf_rule": "binned_dndf", "leaf_init": "kmeans", "max_iter": 300}
-    model = as_stated(DRFReading, **given, temperature=0.0, schedule=schedule, random_state=0).fit(
-        X, D
-    )
-    assert np.abs(model.predict_number(X) - y).mean() < 0.5 * np.abs(y - y.mean()).mean()
-
-
 # ---------------------------------------------------------------------- parameters
-
-
-def test_parameters_are_those_of_drf_and_the_order():
-    model = as_stated(DRFReading, leaf_order="random", tau=0.7)
-    assert model.get_params() == {**as_stated(DRF, tau=0.7).get_params(), "leaf_order": "random"}
-    with pytest.raises(ValueError, match="DRFReading has no parameter 'order'"):
-        model.set_params(order="random")

@@ -2,14 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
-from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from ldl.forests._prediction import add_predictions
 from ldl.forests._regression_trees import Features, RegressionTree, Rules, grow
-from ldl.forests.random_forest import RFRegression, _rank
-from tests.oracle.settings import as_stated
+from ldl.forests.random_forest import _rank
 
 NARROW, WIDE = np.uint32, np.uint64
 
@@ -39,11 +35,11 @@ def leaf_of(tree: RegressionTree, features: Features) -> np.ndarray:
     return leaf
 
 
-@pytest.mark.parametrize("depth", [1, 3, 6, 40])
+@pytest.mark.parametrize("depth", [3, 40])
 @pytest.mark.parametrize("keys", [NARROW, WIDE], ids=["32 bits", "64 bits"])
 @pytest.mark.parametrize(
     ("n", "q", "c", "decimals"),
-    [(60, 5, 3, None), (300, 6, 4, 1), (900, 4, 6, 2), (900, 3, 2, 0), (900, 8, 3, None)],
+    [(60, 5, 3, None), (300, 6, 4, 1), (900, 3, 2, 0), (900, 8, 3, None)],
 )
 def test_a_tree_divides_rows_as_scikit_learns_does(n, q, c, decimals, keys, depth):
     """Rows drawn once or twice; small nodes, large ones, few and many distinct values."""
@@ -92,34 +88,6 @@ def test_the_first_split_leaves_the_least_squared_distance():
     assert tree.next_rank[0] == tree.rank[0] + 1
 
 
-def test_a_threshold_is_the_middle_between_the_values_on_its_sides():
-    X = np.array([[0.0], [1.0], [4.0], [6.0]])
-    D = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    model = as_stated(RFRegression, n_estimators=30, max_samples=3.0, random_state=0).fit(X, D)
-    roots = model.forest_.threshold[model.forest_.roots]
-    assert (roots == 2.5).sum() > 20  # where the two middle rows were drawn
-    np.testing.assert_array_equal(model.predict([[0.5], [5.0]]), D[[0, 2]])
-
-
-def test_weights_count_rows_as_often_as_they_were_drawn():
-    X, D = problem(n=50)
-    weight = np.random.default_rng(7).integers(0, 4, 50)
-    rules, seed = Rules(5, 2, 4), np.uint64(1)
-    tree = grow(_rank(X).features, D, weight, rules, seed, NARROW)
-    rows = np.repeat(np.arange(50), weight)
-    copies = grow(_rank(X[rows]).features, D[rows], np.ones(len(rows), int), rules, seed, NARROW)
-    np.testing.assert_allclose(tree.leaves, copies.leaves, atol=1e-12)
-
-
-def test_a_node_with_fewer_rows_than_asked_is_a_leaf_and_so_is_a_pure_one():
-    X, D = problem(n=20)
-    features, everyone = _rank(X).features, np.ones(20, int)
-    assert len(grow(features, D, everyone, Rules(5, 21, 9), 1, NARROW).leaves) == 1
-    assert len(grow(features, D, everyone, Rules(5, 20, 1), 1, NARROW).leaves) == 2
-    same = np.tile(D[0], (20, 1))
-    assert len(grow(features, same, everyone, Rules(5, 2, 9), 1, NARROW).leaves) == 1
-
-
 def test_a_node_looks_at_so_many_features_and_passes_over_those_that_do_not_vary():
     """One feature tells all, one says nothing, eight are constant; a node draws one that varies."""
     generator = np.random.default_rng(0)
@@ -136,46 +104,3 @@ def test_a_node_looks_at_so_many_features_and_passes_over_those_that_do_not_vary
     assert set(drawn) == {3, 7}
     assert 160 < drawn.count(3) < 240  # even odds, four standard deviations
     assert {root(10, seed) for seed in range(20)} == {3}
-
-
-def test_a_forest_predicts_the_mean_of_its_trees():
-    X, D = problem()
-    model = as_stated(RFRegression, n_estimators=7, random_state=3).fit(X, D)
-    P, forest = model.predict(X), model.forest_
-    total = np.zeros_like(D)
-    for root in forest.roots:
-        one = np.zeros_like(D)
-        add_predictions(X, forest.nodes, forest.threshold, np.array([root]), forest.leaves, one)
-        total += one
-    np.testing.assert_allclose(P, total / 7, atol=1e-14)
-
-
-@pytest.mark.parametrize("max_features", [None, "sqrt", 0.5])
-def test_a_forest_is_as_good_as_scikit_learns(max_features):
-    """Draws differ, so errors on new rows agree only on average: over eight seeds."""
-    X, D = problem(n=500, q=9)
-    X, X_new, D, D_new = X[:300], X[300:], D[:300], D[300:]
-    common = {"max_depth": 20, "max_features": max_features}
-    ours, theirs = [], []
-    for seed in range(8):
-        mine = as_stated(RFRegression, n_estimators=30, random_state=seed, **common).fit(X, D)
-        reference = RandomForestRegressor(
-            30, max_samples=240, min_samples_split=5, random_state=seed, **common
-        ).fit(X, D)
-        ours.append(((mine.predict(X_new) - D_new) ** 2).mean())
-        theirs.append(((reference.predict(X_new) - D_new) ** 2).mean())
-    spread = np.hypot(np.std(ours, ddof=1), np.std(theirs, ddof=1)) / np.sqrt(8)
-    assert abs(np.mean(ours) - np.mean(theirs)) < 4 * spread
-
-
-def test_compressed_rows_grow_the_same_trees():
-    generator = np.random.default_rng(5)
-    X = (generator.random((150, 40)) < 0.1).astype(float)
-    D = generator.dirichlet(np.ones(3), size=150)
-    dense = as_stated(RFRegression, n_estimators=8, random_state=3).fit(X, D).predict(X)
-    sparse = (
-        as_stated(RFRegression, n_estimators=8, random_state=3)
-        .fit(csr_matrix(X), D)
-        .predict(csr_matrix(X))
-    )
-    np.testing.assert_array_equal(sparse, dense)

@@ -78,35 +78,6 @@ def test_weights_minimise_the_penalised_distance_under_their_constraint():
     np.testing.assert_allclose(slopes, slopes[0], rtol=1e-9)  # equal: a multiplier of the sum
 
 
-def test_two_labels_mirror_each_other():
-    np.testing.assert_array_equal(label_manifold(problem(c=2)[1]), [[0, 1], [1, 0]])
-
-
-def test_equal_labels_share_weights_evenly():
-    np.testing.assert_allclose(label_manifold(np.full((6, 3), 1 / 3))[:, 0], [0, 0.5, 0.5])
-
-
-def test_one_cluster_disables_the_local_term():
-    X, D = problem()
-    alone = as_stated(LDLLDM, local_weight=50.0, n_clusters=1, random_state=1).fit(X, D)
-    without = as_stated(LDLLDM, local_weight=0.0, n_clusters=10, random_state=1).fit(X, D)
-    np.testing.assert_array_equal(alone.predict(X), without.predict(X))
-    assert alone.diagnostics_["clusters"] == 1
-
-
-def test_heavy_penalty_draws_predictions_to_the_manifold():
-    X, D = problem()
-    rest = np.eye(5) - label_manifold(D)
-    far = [
-        (
-            (as_stated(LDLLDM, global_weight=weight, local_weight=0.0).fit(X, D).predict(X) @ rest)
-            ** 2
-        ).sum()
-        for weight in (0.0, 10.0, 1000.0)
-    ]
-    assert far[0] > far[1] > far[2]
-
-
 def test_clusters_are_those_of_scikit_learn():
     from sklearn.cluster import KMeans
 
@@ -116,18 +87,3 @@ def test_clusters_are_those_of_scikit_learn():
     scatter = ((D - centres[ours]) ** 2).sum()
     theirs = KMeans(5, n_init=10, random_state=0).fit(D)
     assert scatter == pytest.approx(theirs.inertia_, rel=0.01)
-
-
-def test_separate_groups_of_rows_become_the_clusters():
-    centres = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
-    truth = np.random.default_rng(7).integers(3, size=90)
-    D = centres[truth] + np.random.default_rng(8).uniform(0, 0.01, size=(90, 3))
-    found = cluster_rows(D, 3, 0)
-    assert len({(a, b) for a, b in zip(truth, found, strict=True)}) == 3
-
-
-def test_there_are_never_more_clusters_than_different_rows():
-    D = np.repeat(np.array([[0.2, 0.8], [0.6, 0.4]]), 5, axis=0)
-    assert len(np.unique(cluster_rows(D, 10, 0))) == 2
-    X = np.random.default_rng(9).normal(size=(10, 3))
-    assert as_stated(LDLLDM, random_state=0).fit(X, D).diagnostics_["clusters"] == 2

@@ -5,13 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ldl import metrics
 from ldl.cascade._reuse import Reuse, choose
 from ldl.cascade.ldldf import LDLDF, StopRule
 from ldlrepro.catalogue import Project, with_settings
 from ldlrepro.folds.splits import Fold
 from ldlrepro.train.selection import run_fold
-from papers.ldldf.ldldf_oracle import LDLDFOracle
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 
 # ---------------------------------------------------------------------- reuse
@@ -27,24 +25,6 @@ def test_no_training_row_gets_farther_from_its_labels_with_reuse(reuse):
         assert (after < before).any()
 
 
-def test_without_reuse_some_training_rows_get_farther_from_their_labels():
-    X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, reuse="off").fit(X, D)
-    assert all((after > before).any() for before, after in pairwise(model.distance_))
-
-
-@pytest.mark.parametrize(("layers", "same"), [(1, True), (2, True), (3, False)])
-def test_reuse_first_shows_in_what_the_third_layer_sees(layers, same):
-    X, D = problem()
-    P = {
-        reuse: LDLDF(**SMALL | NEVER_STOPS | {"max_layers": layers}, reuse=reuse)
-        .fit(X, D)
-        .predict(X)
-        for reuse in ("per_learner", "off")
-    }
-    assert np.array_equal(P["per_learner"], P["off"]) == same
-
-
 def kept(by: str, L: np.ndarray, Z: np.ndarray, D: np.ndarray) -> np.ndarray:
     return choose(Reuse(by).nearer(L, Z, D), L, Z)
 
@@ -56,47 +36,6 @@ def test_joint_reuse_swaps_all_learners_of_a_row_and_the_other_each_alone():
     np.testing.assert_array_equal(kept("per_learner", L, Z, D), [Z[0], L[1]])
     np.testing.assert_array_equal(kept("joint", L, Z, D), L)
     np.testing.assert_array_equal(kept("off", L, Z, D), L)
-
-
-def test_equal_divergences_keep_the_earlier_output():
-    D = np.array([[0.5, 0.5]])
-    Z, L = np.array([[[0.4, 0.6]]]), np.array([[[0.6, 0.4]]])
-    np.testing.assert_array_equal(kept("per_learner", L, Z, D), Z)
-
-
-@pytest.mark.parametrize("by", ["per_learner", "joint"])
-@pytest.mark.parametrize("way", ["nearest", "gate"])
-def test_new_rows_can_choose_as_training_rows_of_like_features_did(by, way):
-    X, _ = problem(n=200)
-    taken = (X[:, 0] > 0)[None] if by == "joint" else np.array([X[:, 0] > 0, X[:, 0] <= 0])
-    choice = Reuse(by, way).learn_choice(X, taken, seed=0)
-    copies = X + 1e-9
-    assert choice.of(copies).shape == taken.shape
-    assert (choice.of(copies) == taken).mean() > 0.95
-
-
-def test_a_layer_whose_outputs_all_rows_take_needs_no_choice():
-    X, _ = problem()
-    assert Reuse("joint", "gate").learn_choice(X, np.ones((1, 60), bool), 0) is None
-
-
-@pytest.mark.parametrize("way", ["nearest", "gate"])
-def test_what_new_rows_keep_is_what_training_rows_alike_kept(way):
-    """The first layer has no choice, the second offers one, and the third answers to it."""
-    X, D = problem()
-    P = {}
-    for at_test in ("none", way):
-        for layers in (1, 2):
-            model = LDLDF(**SMALL | NEVER_STOPS | {"max_layers": layers}, test_reuse=at_test)
-            P[at_test, layers] = model.fit(X, D).predict(X)
-    np.testing.assert_array_equal(P["none", 1], P[way, 1])
-    assert not np.array_equal(P["none", 2], P[way, 2])
-
-
-def test_divergence_takes_the_prediction_first():
-    L, D = np.array([[[0.9, 0.1]]]), np.array([[0.5, 0.5]])
-    prediction_first = 0.9 * np.log(1.8) + 0.1 * np.log(0.2)
-    assert Reuse("joint").distance(L, D) == pytest.approx(prediction_first)
 
 
 # ---------------------------------------------------------------------- stopping
@@ -124,49 +63,9 @@ def test_rule_counts_layers_that_do_not_improve_enough(tol, counter, expected):
     assert followed(StopRule(tol, counter), values) == expected
 
 
-@pytest.mark.parametrize("tol", [0.0, 0.1])
-def test_cascade_that_never_improves_stops_after_three_more_layers(spies, tol):
-    X, D = problem()
-    model = LDLDF(tol=tol, random_state=0).fit(X, D)
-    assert model.diagnostics_["layers_built"] == 4
-    assert model.diagnostics_["layers_kept"] == 1
-    assert model.diagnostics_["stopped_by"] == "rule"
-
-
-@pytest.mark.parametrize("measure", ["kl", "cosine"])
-def test_layers_that_cannot_improve_enough_are_not_built(measure):
-    X, D = problem()
-    model = LDLDF(**SMALL, tol=0.8, measure=measure).fit(X, D)
-    first = LDLDF(**SMALL | {"max_layers": 1}, tol=0.8, measure=measure).fit(X, D)
-    assert model.diagnostics_["layers_built"] == 1
-    np.testing.assert_array_equal(model.predict(X), first.predict(X))
-
-
 def test_rule_goes_on_while_the_ceiling_is_far_enough():
     rule = StopRule(0.1, "consecutive", ceiling=0.0)
     assert followed(rule, [-1.0, -0.99, -0.2, -0.09, -0.08]) == (4, 4)
-
-
-def test_printed_algorithm_judges_by_what_reuse_kept():
-    X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, judge_on="reused", learners="knn").fit(X, D)
-    assert model.layers_[0].fold_of.shape[1] == 60  # no row is held out of the cascade
-    assert list(model.performance_) == sorted(model.performance_)
-
-
-def test_last_layer_answers_if_asked_for():
-    X, D = problem()
-    counts = {
-        which: len(LDLDF(**SMALL, tol=np.inf, output_layer=which).fit(X, D).layers_)
-        for which in ("best", "last")
-    }
-    assert counts == {"best": 1, "last": 4}
-
-
-def test_measure_that_grows_with_quality_is_not_turned_round():
-    X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, measure="cosine", judge_on="out_of_fold").fit(X, D)
-    assert all(0 < value <= 1 for value in model.performance_)
 
 
 # ---------------------------------------------------------------------- leaks
@@ -190,18 +89,6 @@ def test_test_labels_reach_the_oracle_and_nothing_else():
 
 def cheap(method: str) -> str:
     return with_settings(method, {"n_estimators": 4, "max_estimators": 4, "max_layers": 3})
-
-
-def test_oracle_answers_with_the_best_output_so_far():
-    X, D = problem()
-    parameters = SMALL | NEVER_STOPS
-    oracle = LDLDFOracle(**parameters).fit(X[:45], D[:45])
-    honest = LDLDF(**parameters).fit(X[:45], D[:45])
-    kl = [
-        metrics.evaluate(D[45:], P)["kl"]
-        for P in (oracle.tell(D[45:]).predict(X[45:]), honest.predict(X[45:]))
-    ]
-    assert kl[0] < kl[1]
 
 
 @pytest.mark.parametrize("reuse", ["per_learner", "off"])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
@@ -106,70 +105,7 @@ def test_prediction_is_the_mean_of_the_trees():
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
 
 
-def test_training_finds_what_the_training_mean_does_not():
-    X, D = data(n=200)
-    model = as_stated(SLDLF, max_iter=600, leaf_batches=20, learning_rate=0.5, random_state=0).fit(
-        X, D
-    )
-    of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
-    assert evaluate(D, model.predict(X))["kl"] < 0.1 * of_mean
-
-
-def test_adam_trains_too():
-    X, D = data(n=200)
-    model = as_stated(
-        SLDLF, max_iter=300, leaf_batches=20, solver="adam", learning_rate=0.02, random_state=0
-    ).fit(X, D)
-    of_mean = evaluate(D, np.tile(D.mean(0), (200, 1)))["kl"]
-    assert evaluate(D, model.predict(X))["kl"] < 0.2 * of_mean
-
-
 # ---------------------------------------------------------------------- batches and the queue
-
-
-def test_batches_run_through_whole_epochs():
-    stream = batches(10, 4, False, np.random.default_rng(0))
-    drawn = np.concatenate([next(stream) for _ in range(5)])
-    assert sorted(drawn[:10]) == sorted(drawn[10:]) == list(range(10))
-
-
-def test_drawn_batches_repeat_rows_and_leave_some_out():
-    stream = batches(10, 10, True, np.random.default_rng(0))
-    assert len(set(next(stream).tolist())) < 10
-
-
-def test_batch_is_never_larger_than_the_data():
-    assert len(next(batches(7, 100, False, np.random.default_rng(0)))) == 7
-
-
-def test_kept_and_recomputed_routing_agree_while_the_map_stands_still():
-    X, D = data()
-    still = {"learning_rate": 1e-200, "max_iter": 12, "batch_size": 16, "leaf_batches": 6}
-    found = [
-        trained(built(X, D, queue=queue, **still)).leaves.Q for queue in ("stale", "recompute")
-    ]
-    np.testing.assert_allclose(found[0].numpy(), found[1].numpy(), rtol=1e-9)
-
-
-def test_kept_and_recomputed_routing_differ_once_the_map_moves():
-    X, D = data()
-    moving = {"learning_rate": 1.0, "max_iter": 12, "batch_size": 16, "leaf_batches": 6}
-    found = [trained(built(X, D, queue=q, **moving)).leaves.Q for q in ("stale", "recompute")]
-    assert (found[0] - found[1]).abs().max() > 1e-4
-
-
-def test_short_ring_updates_leaves_from_the_last_batches_only():
-    X, D = data()
-    settings = {"max_iter": 4, "batch_size": 5, "leaf_batches": 4, "leaf_repeats": 1}
-    forest = trained(built(X, D, queue_batches=1, **settings))
-    stream = batches(40, 5, False, np.random.default_rng(child_seeds(5, 4)[2]))
-    last = [next(stream) for _ in range(4)][-1]
-    fresh = built(X, D, **settings)
-    with one_thread():
-        logs = fresh._log_probabilities(fresh.rows.take(last))
-        for tree in range(5):
-            fresh.leaves.update(tree, logs[tree], fresh.targets[:, last], torch.ones(5), 1)
-    np.testing.assert_allclose(forest.leaves.Q.numpy(), fresh.leaves.Q.numpy(), rtol=1e-9)
 
 
 # ---------------------------------------------------------------------- one tree at a time
@@ -181,15 +117,6 @@ def after_one_leaf_step(**parameters: object) -> LinearForest:
     return trained(forest)
 
 
-def test_turn_of_a_tree_moves_its_own_units_only():
-    forest = after_one_leaf_step(schedule="round_robin")
-    before = [f.W.clone() for f in forest.maps]
-    with one_thread():
-        forest._step(np.arange(10), 1)
-    moved = [bool((f.W != W).any()) for f, W in zip(forest.maps, before, strict=True)]
-    assert moved == [False, True, False]
-
-
 @pytest.mark.parametrize(
     ("schedule", "expected"),
     [("round_robin", [0, 1, 2, 0, 1, 2, 0]), ("blocks", [0, 0, 0, 1, 1, 2, 2])],
@@ -197,12 +124,6 @@ def test_turn_of_a_tree_moves_its_own_units_only():
 def test_turns_of_the_schedules(schedule, expected):
     X, D = data()
     assert list(built(X, D, n_estimators=3, max_iter=7, schedule=schedule)._turns()) == expected
-
-
-def test_random_schedule_gives_every_tree_its_share():
-    X, D = data()
-    turns = list(built(X, D, n_estimators=3, max_iter=600, schedule="random")._turns())
-    assert min(np.bincount(turns)) > 150
 
 
 def test_single_tree_is_the_same_under_every_schedule():
@@ -231,29 +152,6 @@ def test_trees_with_units_of_their_own_predict_what_each_predicts_alone():
 # ---------------------------------------------------------------------- bits and precision
 
 
-def test_number_of_threads_changes_no_bit_and_is_put_back():
-    X, D = data(n=300, q=60)
-    found = []
-    before = torch.get_num_threads()
-    for threads in (1, 3):
-        torch.set_num_threads(threads)
-        found.append(
-            as_stated(SLDLF, max_iter=60, leaf_batches=20, random_state=0).fit(X, D).predict(X)
-        )
-        assert torch.get_num_threads() == threads
-    torch.set_num_threads(before)
-    np.testing.assert_array_equal(found[0], found[1])
-
-
-def test_single_precision_is_near_double_precision():
-    X, D = data(n=100)
-    settings = {"max_iter": 60, "leaf_batches": 20, "random_state": 0}
-    single = as_stated(SLDLF, dtype="float32", **settings).fit(X, D).predict(X)
-    double = as_stated(SLDLF, dtype="float64", **settings).fit(X, D).predict(X)
-    assert not np.array_equal(single, double)
-    np.testing.assert_allclose(single, double, atol=1e-4)
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_standardising_inside_equals_standardised_features(sparse):
     from scipy.sparse import csr_matrix
@@ -266,11 +164,6 @@ def test_standardising_inside_equals_standardised_features(sparse):
     given = csr_matrix(X) if sparse else X
     inside = as_stated(SLDLF, **{**settings, "standardise": True}).fit(given, D).predict(given)
     np.testing.assert_allclose(inside, outside, rtol=1e-9)
-
-
-def test_gradients_are_switched_on_again_after_a_fit():
-    as_stated(SLDLF, max_iter=2, leaf_batches=1).fit(*data())
-    assert torch.is_grad_enabled()
 
 
 # ---------------------------------------------------------------------- what is kept
@@ -291,16 +184,6 @@ def test_best_leaf_step_on_rows_held_out_answers():
     assert found["judged_kl"] < found["judged_kl_at_the_end"]
     again = as_stated(SLDLF, max_iter=found["answers_with_iteration"], **settings).fit(X, D)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
-def test_training_stops_after_so_many_leaf_steps_that_were_not_better():
-    X, D = data(n=120)
-    model = as_stated(SLDLF,
-        n_estimators=2, leaf_batches=10, learning_rate=3.0, keep="holdout", n_iter_no_change=4,
-        max_iter=5000, **SMALL,
-    ).fit(X, D)  # fmt: skip
-    found = model.diagnostics_
-    assert found["iterations"] == found["answers_with_iteration"] + 40
 
 
 # ---------------------------------------------------------------------- the script's leaks
@@ -337,35 +220,4 @@ def test_best_iteration_looks_at_the_test_labels():
     assert kl[1] < kl[0]
 
 
-def test_drawn_rows_hold_six_of_ten_test_rows():
-    X, D = data(n=2000)
-    diagnostic = SLDLFReleased(random_state=0).fit(X[:1800], D[:1800])
-    drawn, labels = diagnostic._drawn(X[1800:], D[1800:], seed=1)
-    assert drawn.shape == (1800, 4)
-    assert labels.shape == (1800, 3)
-    share = np.isin(X[1800:, 0], drawn[:, 0]).mean()
-    assert abs(share - (1 - np.exp(-0.9))) < 0.08
-
-
-def test_the_script_keeps_the_parameters_it_was_given():
-    X, D = data(n=80)
-    model = SLDLFReleased(**SCRIPT)
-    given = model.get_params()
-    model.fit(X[:60], D[:60]).tell(D[60:]).predict(X[60:])
-    assert model.get_params() == given
-    assert model.forest_.queue_batches == 3
-
-
 # ---------------------------------------------------------------------- settings
-
-
-def test_every_split_needs_a_unit():
-    with pytest.raises(ValueError, match="units must be at least 63"):
-        as_stated(SLDLF, units=20).fit(*data())
-
-
-def test_units_may_follow_the_depth():
-    model = as_stated(SLDLF, n_estimators=1, depth=4, units=None, max_iter=2, leaf_batches=1).fit(
-        *data()
-    )
-    assert model.state_.W.shape == (4, 8)

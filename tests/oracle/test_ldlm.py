@@ -7,7 +7,6 @@ from ldl import LDLM
 from ldl.linear._softmax import with_ones
 from ldl.linear.ldlm import MarginObjective
 from tests.oracle.examples import check_gradient, softmax_problem
-from tests.oracle.settings import as_stated
 
 MODEL = LDLM(alpha=0.2, margin_weight=0.7, rest_weight=0.4, rho=0.15)
 
@@ -31,25 +30,3 @@ def test_slopes_equal_central_differences_away_from_kinks():
     X, D = softmax_problem(n=25)
     objective = MarginObjective(with_ones(X), D, MODEL)
     check_gradient(objective, np.random.default_rng(2).normal(size=25), step=1e-7, tolerance=1e-5)
-
-
-def test_uniform_predictions_by_hand():
-    """The errors of 0.6, 0.3, 0.1 are 2 (2/3) - .15, .15 twice, and 1/30 + 7/30 - .2."""
-    X, D = np.ones((1, 1)), np.array([[0.6, 0.3, 0.1]])
-    value = MarginObjective(X, D, MODEL)(np.zeros(3))[0]
-    assert value == pytest.approx(4 / 3 - 0.15 + 0.7 * 0.3 + 0.4 * (8 / 30 - 0.2))
-
-
-def test_it_finds_the_highest_label_and_moves_away_from_the_degrees():
-    X, D = softmax_problem(n=80)
-    model = as_stated(LDLM, alpha=0.01).fit(X, D)
-    P = model.predict(X)
-    assert (P.argmax(axis=1) == D.argmax(axis=1)).mean() > 0.75
-    assert P.max(axis=1).mean() > D.max(axis=1).mean()
-
-
-def test_two_labels_have_no_second_margin():
-    X, D = softmax_problem(n=30, c=2)
-    objective = MarginObjective(X, D, MODEL)
-    np.testing.assert_allclose(objective.free, D.min(axis=1))
-    assert np.isfinite(as_stated(LDLM, alpha=0.1).fit(X, D).loss_)

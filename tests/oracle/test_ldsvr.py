@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import expit
 
-from ldl._distances import squared_distances
-from ldl.kernels.ldsvr import LDSVR, _mean_distance, _Problem, _State, logits
+from ldl.kernels.ldsvr import LDSVR, _Problem, _State, logits
 from ldl.linear.maxent import softmax_rows
 from tests.oracle.examples import means_of_ten_folds
 from tests.oracle.formulas import ldsvr
@@ -26,33 +24,6 @@ def problem(C: float = 1.0, epsilon: float = 0.1, weights: str = "exact") -> _Pr
     return _Problem(K, logits(D), C, epsilon, weights)
 
 
-def objective(p: _Problem, B: np.ndarray, b: np.ndarray) -> float:
-    """Compute the objective from its definition."""
-    total = 0.5 * np.trace(B.T @ p.K @ B)
-    for i in range(len(p.Z)):
-        u = np.linalg.norm(p.Z[i] - p.K[i] @ B - b) / 4
-        total += p.C * max(0.0, u - p.epsilon) ** 2
-    return float(total)
-
-
-@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
-def test_objective_never_rises(C):
-    p = problem(C)
-    state = _State(p, np.zeros((50, 3)), np.zeros(3))
-    values = [state.objective]
-    for _ in range(15):
-        active = np.flatnonzero(state.u >= p.epsilon)
-        following = p._descend(state, *p._solved(state, active))
-        if following is None:
-            break
-        state = following
-        values.append(state.objective)
-        assert state.objective == pytest.approx(objective(p, state.B, state.b), rel=1e-10)
-    assert len(values) > 3
-    assert (np.diff(values) <= 0).all()
-    assert values[-1] < 0.9 * values[0]
-
-
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
 def test_solution_is_stationary(C):
     """A row's coefficients are its weight times its error; those of a label add up to zero."""
@@ -67,31 +38,6 @@ def test_solution_is_stationary(C):
     np.testing.assert_allclose(state.B.sum(axis=0), 0.0, atol=1e-8 * scale)
 
 
-def test_no_other_point_nearby_is_better():
-    p = problem()
-    state = p.solve()[0]
-    generator = np.random.default_rng(1)
-    for size in (1e-1, 1e-2, 1e-3):
-        for _ in range(20):
-            B = state.B + size * generator.normal(size=state.B.shape)
-            b = state.b + size * generator.normal(size=3)
-            assert objective(p, B, b) >= state.objective * (1 - 1e-7)
-
-
-def test_without_a_zone_and_with_a_huge_cost_it_passes_through_the_training_rows():
-    X, D = data(n=12)
-    model = as_stated(LDSVR, C=1e12, epsilon=0.0, width=0.3).fit(X, D)
-    np.testing.assert_allclose(model.predict(X), D, atol=1e-5)
-
-
-def test_wide_zone_leaves_only_the_intercept():
-    X, D = data()
-    model = as_stated(LDSVR, epsilon=1e3).fit(X, D)
-    assert model.diagnostics_["support_rows"] == 0
-    expected = expit(model.intercept_) / expit(model.intercept_).sum()
-    np.testing.assert_allclose(model.predict(X), np.broadcast_to(expected, D.shape))
-
-
 def test_equal_weights_are_kernel_ridge_regression_with_an_intercept():
     p = problem(epsilon=0.0)  # without a zone every weight is C / 8
     B, b = p._solved(_State(p, np.zeros((50, 3)), np.zeros(3)), np.arange(50))
@@ -100,14 +46,6 @@ def test_equal_weights_are_kernel_ridge_regression_with_an_intercept():
     bordered = np.block([[ridge, np.ones((50, 1))], [np.ones((1, 50)), np.zeros((1, 1))]])
     both = np.linalg.solve(bordered, np.vstack([p.Z, np.zeros((1, 3))]))
     np.testing.assert_allclose(np.vstack([B, b]), both, atol=1e-10)
-
-
-def test_rows_inside_the_zone_have_no_coefficients():
-    p = problem(epsilon=0.4)
-    state = p.solve()[0]
-    inside = state.u < 0.99 * p.epsilon
-    assert 0 < inside.sum() < 50
-    np.testing.assert_array_equal(state.B[inside], 0.0)
 
 
 def test_linear_kernel_is_ridge_regression_of_the_logits_where_all_weights_are_equal():
@@ -126,21 +64,6 @@ def test_linear_kernel_is_ridge_regression_of_the_logits_where_all_weights_are_e
     assert not hasattr(model, "bandwidth_")
 
 
-def test_linear_kernel_of_sparse_rows_is_that_of_dense_ones():
-    X, D = data()
-    X = X * (np.random.default_rng(2).random(X.shape) < 0.5)
-    dense = as_stated(LDSVR, kernel="linear").fit(X, D).predict(X)
-    sparse = as_stated(LDSVR, kernel="linear").fit(csr_matrix(X), D).predict(csr_matrix(X))
-    np.testing.assert_allclose(sparse, dense, atol=1e-10)
-
-
-def test_wide_zone_leaves_only_the_intercept_of_the_linear_kernel_too():
-    X, D = data()
-    model = as_stated(LDSVR, epsilon=1e3, kernel="linear").fit(X, D)
-    expected = expit(model.intercept_) / expit(model.intercept_).sum()
-    np.testing.assert_allclose(model.predict(X), np.broadcast_to(expected, D.shape))
-
-
 def test_targets_are_logits_and_zeros_get_a_tenth_of_an_equal_share():
     D = np.array([[0.5, 0.25, 0.25], [0.7, 0.3, 0.0], [1.0, 0.0, 0.0]])
     Z = logits(D)
@@ -148,20 +71,6 @@ def test_targets_are_logits_and_zeros_get_a_tenth_of_an_equal_share():
     np.testing.assert_allclose(expit(Z[1]), np.array([0.7, 0.3, 1 / 30]) / (31 / 30))
     np.testing.assert_allclose(expit(Z[2]), np.array([1.0, 1 / 30, 1 / 30]) / (32 / 30))
     assert np.isfinite(logits(np.array([[1.0, 1e-300]]))).all()
-
-
-def test_weight_is_the_slope_of_the_loss_over_the_error():
-    p = problem(C=2.0, epsilon=0.1)
-    u, h = 0.7, 1e-6
-    # One row with error e = 4 u: its loss is C (e / 4 - eps)^2, and B = -dL/de for K = 1.
-    slope = (2.0 * (u + h / 4 - 0.1) ** 2 - 2.0 * (u - h / 4 - 0.1) ** 2) / (2 * h)
-    assert p.weight(np.array([u]))[0] * 4 * u == pytest.approx(slope, rel=1e-6)
-
-
-def test_released_weights_are_negative_up_to_four_times_the_zone():
-    p = problem(C=2.0, epsilon=0.1, weights="as_released")
-    a = p.weight(np.array([0.2, 0.4, 0.8]))
-    np.testing.assert_allclose(a, [-0.5, 1e-10, 0.25])
 
 
 def test_released_weights_solve_the_bordered_system_too():
@@ -174,34 +83,6 @@ def test_released_weights_solve_the_bordered_system_too():
     )
     both = np.linalg.solve(bordered, np.vstack([p.Z, (a @ p.Z)[None, :]]))
     np.testing.assert_allclose(np.vstack(p._solved(state, np.arange(50))), both, atol=1e-8)
-
-
-def test_bandwidth_is_the_mean_distance_of_pairs_times_width():
-    X, D = data()
-    squares = squared_distances(X, X)
-    np.fill_diagonal(squares, 0.0)
-    assert _mean_distance(squares) == pytest.approx(pdist(X).mean(), rel=1e-12)
-    assert as_stated(LDSVR, width=0.5).fit(X, D).bandwidth_ == pytest.approx(
-        pdist(X).mean() / 2, rel=1e-12
-    )
-
-
-def test_sparse_rows_are_as_far_apart_as_dense_ones():
-    X = data()[0] * (np.random.default_rng(2).random((50, 4)) < 0.5)
-    expected = cdist(X[:7], X, "sqeuclidean")
-    np.testing.assert_allclose(squared_distances(X[:7], X), expected, atol=1e-12)
-    sparse = squared_distances(csr_matrix(X[:7]), csr_matrix(X))
-    np.testing.assert_allclose(sparse, expected, atol=1e-12)
-
-
-def test_labels_permute_exactly_as_far_as_rounding_goes():
-    X, D = data()
-    order = [2, 0, 1]
-    straight, permuted = (
-        as_stated(LDSVR).fit(X, D).predict(X),
-        as_stated(LDSVR).fit(X, D[:, order]).predict(X),
-    )
-    np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
 
 
 @pytest.mark.realdata

@@ -8,7 +8,6 @@ from ldl.boosting._bins import Bins, make_bins
 from ldl.boosting._pair_trees import EXACT_PAIR, SMO_PAIR, Rules
 from ldl.boosting._tree import BoostedTree
 from ldl.boosting.logitboost import AOSOLDLogitBoost, LDLogitBoost
-from tests.oracle.parts import open_to_python
 from tests.oracle.settings import as_stated
 
 BOTH = pytest.mark.parametrize("kind", [LDLogitBoost, AOSOLDLogitBoost])
@@ -26,10 +25,6 @@ def problem(seed: int = 0, n: int = 150, q: int = 6, c: int = 4) -> tuple[np.nda
     X[:, q // 2 + 1 : q - 1] = X[:, q // 2 + 1 : q - 1] > 0.8
     X[:, q - 1] = 3.0
     return X, D / D.sum(axis=1, keepdims=True)
-
-
-best_pair = open_to_python(_pair_trees.best_pair)
-score = open_to_python(_newton_trees.score)
 
 
 def make_rules(kind: int, **changes: float) -> Rules:
@@ -123,7 +118,7 @@ def as_partition(leaf_of: np.ndarray) -> set[tuple[int, ...]]:
 
 @KINDS
 @pytest.mark.parametrize("min_leaf", [1, 5])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_tree_is_the_one_that_brute_force_grows(kind, min_leaf, seed):
     X, _ = problem(seed)
     stats = drawn_statistics(kind, seed)
@@ -134,79 +129,7 @@ def test_tree_is_the_one_that_brute_force_grows(kind, min_leaf, seed):
     assert as_partition(tree.leaf_of) == {tuple(rows) for rows in expected}
 
 
-@KINDS
-def test_counting_every_histogram_grows_the_same_tree_as_subtracting(kind):
-    X, _ = problem()
-    stats = drawn_statistics(kind)
-    bins = make_bins(X, 256)
-    subtracted = grown(bins, stats, make_rules(kind))
-    counted = grown(bins, stats, make_rules(kind, histogram_bytes=0))
-    for ours, other in zip(subtracted, counted, strict=True):
-        np.testing.assert_allclose(ours, other, atol=1e-12)
-
-
-@pytest.mark.parametrize("min_leaf", [1, 5])
-@pytest.mark.parametrize("seed", range(5))
-def test_small_nodes_grow_the_same_by_their_rows_as_by_their_histograms(min_leaf, seed):
-    X, _ = problem(seed, n=400)
-    stats = drawn_statistics(DIAGONAL, seed, n=400)
-    bins, rules = make_bins(X, 256), make_rules(DIAGONAL, min_leaf=min_leaf, max_leaves=40)
-    whole = grown(bins._replace(few=0), stats, rules)
-    assert bins.few > 20
-    for few in (bins.few, 150, 400):
-        by_rows = grown(bins._replace(few=few), stats, rules)
-        for ours, other in zip(by_rows, whole, strict=True):
-            np.testing.assert_array_equal(ours, other)
-
-
-@KINDS
-def test_gain_of_the_root_is_the_brute_force_gain(kind):
-    X, _ = problem()
-    stats = drawn_statistics(kind)
-    rules = make_rules(kind, max_leaves=2)
-    bins = make_bins(X, 256)
-    tree = grown(bins, stats, rules)
-    feature, threshold = tree.feature[0], tree.threshold[0]
-    sides = [stats[tree.leaf_of == leaf] for leaf in (0, 1)]
-    gain = sum(node_score(side, rules) for side in sides) - node_score(stats, rules)
-    expected, expected_feature, value = best_cut(X, stats, rules)
-    assert feature == expected_feature
-    assert gain == pytest.approx(expected, rel=1e-12)
-    assert value <= threshold < X[X[:, feature] > value, feature].min()
-
-
-def test_floor_of_the_curvature_grows_with_the_rows():
-    rules = newton_rules(make_rules(DIAGONAL, floor=0.5))
-    assert score(3.0, 1.0, 4, rules) == pytest.approx(9 / 2)
-    assert score(3.0, 2.5, 4, rules) == pytest.approx(9 / 2.5)
-
-
 # ---------------------------------------------------------------------- bins
-
-
-def test_many_values_fall_into_bins_of_about_equal_size():
-    X = np.random.default_rng(0).normal(size=(1000, 1))
-    bins = make_bins(X, 16)
-    sizes = np.bincount(bins.codes[0])
-    assert len(sizes) == 16
-    assert sizes.min() >= 62
-    assert sizes.max() <= 63
-
-
-def test_few_values_have_a_bin_each_and_thresholds_half_way():
-    X = np.array([[1.0], [4.0], [2.0], [4.0], [1.0]])
-    bins = make_bins(X, 256)
-    np.testing.assert_array_equal(bins.codes, [[0, 2, 1, 2, 0]])
-    np.testing.assert_array_equal(bins.edges, [1.5, 3.0])
-
-
-def test_codes_agree_with_the_thresholds():
-    """A row is on the same side in training, by its bin, and in prediction, by its value."""
-    X = np.random.default_rng(0).gamma(1.0, size=(600, 3)).round(2)
-    bins = make_bins(X, 40)
-    for f in range(3):
-        edges = bins.edges[bins.first_edge[f] : bins.first_edge[f + 1]]
-        np.testing.assert_array_equal(bins.codes[bins.place[f]], np.searchsorted(edges, X[:, f]))
 
 
 # ---------------------------------------------------------------------- single steps
@@ -222,17 +145,6 @@ def test_one_leaf_of_ldlogitboost_is_the_centred_diagonal_newton_step():
     step = (D - 1 / c).sum(axis=0) / np.diag(hessian)
     expected = 0.1 * (c - 1) / c * (step - step.mean())
     np.testing.assert_allclose(model.decision_function(X[:1])[0], expected, atol=1e-14)
-
-
-def test_second_step_without_a_split_is_the_newton_step_at_the_first():
-    X, D = problem()
-    first = as_stated(LDLogitBoost, max_iter=1, max_leaf_nodes=1, **FIXED).fit(X, D)
-    second = as_stated(LDLogitBoost, max_iter=2, max_leaf_nodes=1, **FIXED).fit(X, D)
-    P = first.predict(X)
-    step = (D - P).sum(axis=0) / np.diag(curvatures(P).sum(axis=0))
-    expected = 0.1 * 3 / 4 * (step - step.mean())
-    change = second.decision_function(X) - first.decision_function(X)
-    np.testing.assert_allclose(change, np.tile(expected, (len(X), 1)), atol=1e-14)
 
 
 def test_one_leaf_of_aoso_is_the_newton_step_along_the_best_pair():
@@ -252,66 +164,7 @@ def test_one_leaf_of_aoso_is_the_newton_step_along_the_best_pair():
     np.testing.assert_allclose(model.decision_function(X[:1])[0], 0.1 * best, atol=1e-14)
 
 
-def test_aoso_curvatures_are_those_of_the_softmax_along_the_pairs():
-    P = np.random.default_rng(0).dirichlet(np.ones(5), size=7)
-    statistics = as_stated(AOSOLDLogitBoost)._statistics(P, P)[0]
-    r, s = np.triu_indices(5, 1)
-    directions = np.eye(5)[r] - np.eye(5)[s]
-    expected = np.einsum("pi,nij,pj->np", directions, curvatures(P), directions)
-    np.testing.assert_allclose(statistics[:, 5:], expected, atol=1e-15)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_best_of_all_pairs_gains_at_least_what_the_smo_pair_does(seed):
-    stats = drawn_statistics(EXACT_PAIR, seed, n=9, c=5)
-    gains = {}
-    for kind in (EXACT_PAIR, SMO_PAIR):
-        rules = make_rules(kind, labels=5)
-        gains[kind], r, s, step = best_pair(stats.sum(axis=0), 9, rules)
-        assert gains[kind] == pytest.approx(pair_gains(stats, rules).max(), rel=1e-12)
-        total = stats.sum(axis=0)
-        assert gains[kind] == pytest.approx((total[r] - total[s]) * step, rel=1e-12)
-    assert gains[EXACT_PAIR] >= gains[SMO_PAIR]
-
-
-def test_the_smo_pair_is_not_always_the_best_one():
-    """Otherwise the test above compares one thing with itself."""
-    differs = 0
-    for seed in range(20):
-        total = drawn_statistics(EXACT_PAIR, seed, n=9, c=5).sum(axis=0)
-        found = [
-            best_pair(total, 9, make_rules(kind, labels=5))[0] for kind in (EXACT_PAIR, SMO_PAIR)
-        ]
-        differs += found[0] > found[1] * (1 + 1e-9)
-    assert 0 < differs < 20
-
-
-def test_classical_response_is_clipped_to_four():
-    D, P = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.01, 0.99], [0.6, 0.4]])
-    first, second = as_stated(LDLogitBoost, working_response="classical")._statistics(D, P)
-    np.testing.assert_allclose(first[:, 0] / first[:, 1], [4.0, -0.1 / 0.24])
-    np.testing.assert_allclose(second[:, 0] / second[:, 1], [-4.0, 0.1 / 0.24])
-
-
 # ---------------------------------------------------------------------- the course of boosting
-
-
-@BOTH
-def test_scores_sum_to_zero(kind):
-    X, D = problem()
-    F = kind(max_iter=60, **FIXED).fit(X, D).decision_function(X)
-    assert np.abs(F).max() > 0.5
-    np.testing.assert_allclose(F.sum(axis=1), 0.0, atol=1e-12)
-
-
-@BOTH
-def test_training_divergence_never_rises_with_small_steps(kind):
-    X, D = problem()
-    D = 0.9 * D + 0.025
-    given = {**FIXED, "max_leaf_nodes": 20, "learning_rate": 0.1}
-    course = [kl(D, kind(max_iter=t, **given).fit(X, D).predict(X)) for t in range(1, 41)]
-    assert (np.diff(course) < 0).all()
-    assert course[-1] < 0.2 * course[0]
 
 
 def binary_logitboost(X: np.ndarray, d: np.ndarray, rounds: int, rate: float, rules: Rules):
@@ -336,17 +189,6 @@ def test_two_labels_are_binary_logitboost_with_soft_labels(kind):
 
 
 @BOTH
-def test_rounds_are_chosen_where_the_held_rows_fit_best(kind):
-    X, D = problem(n=200)
-    model = kind(max_leaf_nodes=8, n_iter_no_change=15, random_state=3).fit(X, D)
-    curve = model.validation_curve_
-    assert 1 < model.n_iter_ < len(curve) == model.n_iter_ + 15
-    assert curve.argmin() == model.n_iter_ - 1
-    fixed = kind(max_leaf_nodes=8, max_iter=model.n_iter_, **FIXED).fit(X, D)
-    np.testing.assert_array_equal(model.predict(X), fixed.predict(X))
-
-
-@BOTH
 def test_validation_curve_is_the_score_of_models_fitted_without_the_held_rows(kind, monkeypatch):
     from ldl._holdouts import holdouts
 
@@ -361,23 +203,3 @@ def test_validation_curve_is_the_score_of_models_fitted_without_the_held_rows(ki
             for rows, held in splits
         ]
         assert model.validation_curve_[t - 1] == pytest.approx(np.mean(scores), rel=1e-10)
-
-
-@BOTH
-def test_prediction_of_training_rows_is_the_fit_itself(kind, monkeypatch):
-    X, D = problem()
-    monkeypatch.setattr("ldl.boosting.logitboost._BINS", 16)
-    model = kind(max_iter=30, **FIXED).fit(X, D)
-    assert kl(D, model.predict(X)) / len(X) == pytest.approx(model.diagnostics_["training_kl"])
-
-
-@BOTH
-def test_compressed_binary_rows_give_the_same_bits(kind):
-    from scipy.sparse import csr_matrix
-
-    generator = np.random.default_rng(5)
-    X = (generator.random((150, 40)) < 0.1).astype(float)
-    D = generator.dirichlet(np.ones(3), size=150)
-    dense = kind(max_iter=10, **FIXED).fit(X, D).predict(X)
-    sparse = kind(max_iter=10, **FIXED).fit(csr_matrix(X), D).predict(csr_matrix(X))
-    np.testing.assert_array_equal(dense, sparse)

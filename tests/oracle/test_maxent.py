@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 from scipy.sparse import csr_matrix
 
-from ldl.linear._bfgs import minimise_bfgs, minimise_lbfgs, wolfe_search
+from ldl.linear._bfgs import minimise_bfgs, wolfe_search
 from ldl.linear.maxent import SABFGS, CrossEntropy
 from tests.oracle.examples import check_gradient, means_of_ten_folds, softmax_problem
 from tests.oracle.formulas import sa_bfgs
@@ -69,13 +69,6 @@ def test_two_labels_are_logistic_regression_with_soft_labels(solver):
     np.testing.assert_allclose(P, logistic.predict_proba(X), atol=1e-5)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_at_the_optimum_predicted_and_true_feature_sums_agree(solver):
-    X, D = problem()
-    P = sa_bfgs(2000, solver).fit(X, D).predict(X)
-    np.testing.assert_allclose(X.T @ (P - D), 0.0, atol=1e-4)
-
-
 def test_with_an_intercept_the_mean_prediction_is_the_mean_label():
     X, D = problem()
     with_intercept = sa_bfgs(2000, fit_intercept=True, alpha=0.7).fit(X, D)
@@ -91,27 +84,6 @@ def test_penalty_adds_half_the_squared_weights_without_the_intercept():
     assert model.loss_ == pytest.approx(cross_entropy + 1.25 * (model.coef_**2).sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_large_features_do_not_overflow(solver):
-    X, D = problem()
-    with np.errstate(over="raise", invalid="raise"):
-        P = sa_bfgs(200, solver).fit(X * 1e4, D).predict(X * 1e4)
-    assert np.isfinite(P).all()
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_dense_and_compressed_features_give_the_same_model(fit_intercept):
-    X, D = sparse_problem()
-    sparse = sa_bfgs(2000, fit_intercept=fit_intercept).fit(X, D)
-    dense = sa_bfgs(2000, fit_intercept=fit_intercept).fit(X.toarray(), D)
-    np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
-    objectives = CrossEntropy(X, D), CrossEntropy(X.toarray(), D)
-    w = np.random.default_rng(4).normal(size=20)
-    (loss, gradient), (dense_loss, dense_gradient) = (f(w) for f in objectives)
-    assert loss == pytest.approx(dense_loss, rel=1e-12)
-    np.testing.assert_allclose(gradient, dense_gradient, atol=1e-10)
-
-
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(fit_intercept):
     X, D = problem()
@@ -124,85 +96,6 @@ def test_standardised_fit_is_that_of_scaled_features_in_weights_of_raw_ones(fit_
     assert model.loss_ == pytest.approx(by_hand.loss_, rel=1e-9)
     np.testing.assert_allclose(model.coef_, by_hand.coef_ / X.std(axis=0)[:, None], rtol=1e-6)
     np.testing.assert_allclose(model.predict(X), by_hand.predict(scaled), atol=1e-9)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_standardised_compressed_features_stay_so_and_give_the_model_of_dense_ones(fit_intercept):
-    X, D = sparse_problem()
-    before = X.copy()
-    sparse = as_stated(SABFGS, fit_intercept=fit_intercept, tol=0.0).fit(X, D)
-    dense = as_stated(SABFGS, fit_intercept=fit_intercept, tol=0.0).fit(X.toarray(), D)
-    np.testing.assert_allclose(sparse.predict(X), dense.predict(X.toarray()), atol=1e-8)
-    assert (before != X).nnz == 0
-
-
-def test_a_constant_feature_gets_no_weight_where_features_are_standardised():
-    X, D = problem()
-    model = as_stated(SABFGS).fit(np.column_stack([X, np.full(len(X), 7.0)]), D)
-    np.testing.assert_array_equal(model.coef_[-1], 0.0)
-
-
-def test_defaults_do_not_change_with_the_unit_of_a_feature():
-    X, D = problem()
-    units = np.array([1e-6, 1.0, 1e3, 1e6, 7.0])
-    np.testing.assert_allclose(
-        as_stated(SABFGS).fit(X * units, D).predict(X * units),
-        as_stated(SABFGS).fit(X, D).predict(X),
-        atol=1e-9,
-    )
-
-
-def test_tolerance_saves_iterations_and_says_so():
-    X, D = problem()
-    whole, short = sa_bfgs().fit(X, D), sa_bfgs(tol=1e-4).fit(X, D)
-    assert short.n_iter_ < whole.n_iter_
-    assert (short.diagnostics_["stopped"], whole.diagnostics_["stopped"]) == ("tol", "descent")
-    assert whole.loss_ < short.loss_
-
-
-def test_identity_start_has_ones_on_the_diagonal():
-    np.testing.assert_array_equal(sa_bfgs()._start(3, 2), [[1, 0], [0, 1], [0, 0]])
-    X, D = problem()
-    start = CrossEntropy(X, D)(np.eye(5, 4).T.ravel())[0]
-    after_one = sa_bfgs(max_iter=1).fit(X, D).loss_
-    assert after_one < start
-    assert after_one != sa_bfgs(max_iter=1, init="zeros").fit(X, D).loss_
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_number_of_iterations_is_what_stops_it(solver):
-    X, D = problem()
-    stopped = sa_bfgs(7, solver).fit(X, D)
-    assert stopped.diagnostics_["iterations"] == stopped.n_iter_ == 7
-    assert stopped.diagnostics_["stopped"] == "max_iter"
-    finished = sa_bfgs(5000, solver).fit(X, D)
-    assert finished.n_iter_ < 5000
-    assert finished.diagnostics_["stopped"] in ("gradient", "descent")
-    assert finished.diagnostics_["largest_gradient"] < 1e-5
-
-
-def test_toolbox_solver_is_dense_below_3000_unknowns_and_limited_memory_above():
-    X, D = problem()
-    small = {s: sa_bfgs(20, s).fit(X, D).loss_ for s in ("toolbox", "dense_bfgs", "lbfgs")}
-    assert small["toolbox"] == small["dense_bfgs"] != small["lbfgs"]
-    wide, labels = problem(5, n=10, q=750)
-    assert sa_bfgs(5, "toolbox").fit(wide, labels).loss_ == sa_bfgs(5).fit(wide, labels).loss_
-
-
-def test_dense_bfgs_solves_rosenbrock():
-    found = minimise_bfgs(lambda x: (rosen(x), rosen_der(x)), np.full(6, -1.2), 500, 1e-8)
-    np.testing.assert_allclose(found.x, 1.0, atol=1e-6)
-    assert found.stopped == "gradient"
-
-
-def test_dense_bfgs_ends_on_a_quadratic_in_as_many_steps_as_unknowns_or_little_more():
-    generator = np.random.default_rng(6)
-    A = generator.normal(size=(8, 8))
-    A = A @ A.T + np.eye(8)
-    found = minimise_bfgs(lambda x: (0.5 * x @ A @ x, A @ x), np.ones(8), 60, 1e-8)
-    assert found.stopped == "gradient"
-    assert found.iterations <= 24
-    np.testing.assert_allclose(found.x, 0.0, atol=1e-8)
 
 
 def test_dense_bfgs_follows_the_textbook_update():
@@ -226,7 +119,7 @@ def test_dense_bfgs_follows_the_textbook_update():
         np.testing.assert_allclose(found.x, x, rtol=1e-7)
 
 
-@pytest.mark.parametrize("first", [1e-3, 0.1, 1.0, 7.0, 1e3])
+@pytest.mark.parametrize("first", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize(
     "curve",
     [
@@ -247,20 +140,6 @@ def test_line_search_ends_where_the_strong_wolfe_conditions_hold(curve, first):
     assert point.value <= value + 1e-2 * point.step * gradient[0]
     assert abs(point.slope) <= 0.9 * abs(gradient[0])
     assert trials <= 20
-
-
-def test_dense_bfgs_says_so_when_nothing_goes_down_any_further():
-    found = minimise_bfgs(lambda x: (0.0, np.ones(2)), np.zeros(2), 10)
-    assert (found.stopped, found.iterations) == ("descent", 0)
-
-
-def test_lbfgs_ends_at_its_tolerance_or_without_one_where_nothing_goes_down():
-    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
-        return float((x**4).sum()) + 1.0, 4.0 * x**3
-
-    found = {tol: minimise_lbfgs(objective, np.full(3, 2.0), 500, 0.0, tol) for tol in (0.1, None)}
-    assert [found[tol].stopped for tol in (0.1, None)] == ["tol", "descent"]
-    assert found[0.1].iterations < found[None].iterations
 
 
 @pytest.mark.realdata

@@ -8,15 +8,11 @@ import pytest
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl.neighbours._graphs import (
-    degrees,
-    heat_weights,
     label_neighbours,
     multi_scale_graphs,
-    nearest_others,
     neighbourhoods,
 )
-from ldl.neighbours._spectral import Metric
-from ldl.neighbours.mslp import MSLP, locality, spread
+from ldl.neighbours.mslp import MSLP
 from tests.oracle.examples import exponential_problem, means_of_ten_folds
 from tests.oracle.settings import as_stated
 
@@ -56,16 +52,6 @@ def test_neighbour_sets_equal_brute_force(k_plus, alpha):
         assert set(near.order[i, repelled[repelled_rows == i]]) == strangers
 
 
-def test_label_and_hetero_neighbours_are_disjoint_within_the_feature_neighbours():
-    X, D = rows(1)
-    D = np.round(D, 1)  # many ties between label distances
-    near = neighbourhoods(X, D, 20)
-    attracted, repelled_rows, repelled = label_neighbours(near, k_plus=10, alpha=2)
-    assert len(repelled) > 0
-    for i in range(len(X)):
-        assert not set(attracted[i]) & set(repelled[repelled_rows == i])
-
-
 def test_graphs_are_symmetric_with_zero_diagonal_and_weights_as_defined():
     X, D = rows(2)
     attract, repel = (W.toarray() for W in multi_scale_graphs(neighbourhoods(X, D, 25), D, 5, 5))
@@ -81,29 +67,6 @@ def test_graphs_are_symmetric_with_zero_diagonal_and_weights_as_defined():
     assert np.count_nonzero(attract) == len(pairs)
     for (i, j), value in squared.items():
         assert attract[i, j] == pytest.approx(np.exp(-value / width))
-
-
-def test_all_rows_as_feature_neighbours_leave_the_plain_label_neighbourhood():
-    X, D = rows(3, n=31)
-    near = neighbourhoods(X, D, 30)
-    attracted, _, _ = label_neighbours(near, k_plus=5, alpha=6)
-    for i, order in enumerate(nearest_others(D, 5)):
-        assert set(near.order[i, attracted[i]]) == set(order)
-
-
-def test_row_is_not_its_own_neighbour_even_among_many_duplicates():
-    X = np.repeat(np.random.default_rng(4).normal(size=(3, 2)), 12, axis=0)
-    order = nearest_others(X, 4)
-    assert order.shape == (36, 4)
-    assert not (order == np.arange(36)[:, None]).any()
-    np.testing.assert_array_equal(X[order[20]], np.tile(X[20], (4, 1)))
-
-
-def test_equal_labels_weigh_one():
-    X, _ = rows(5)
-    D = np.full((60, 4), 0.25)
-    attract, _ = multi_scale_graphs(neighbourhoods(X, D, 25), D, 5, 5)
-    assert set(attract.data) == {1.0}
 
 
 # ---------------------------------------------------------------------- eigenproblem
@@ -123,72 +86,6 @@ def test_directions_solve_the_generalised_problem_on_the_range_of_b(shape, beta)
     assert np.linalg.norm(error) < 1e-8 * np.linalg.norm(A)
     np.testing.assert_allclose(V.T @ B @ V, np.eye(V.shape[1]), atol=1e-8)
     assert (np.diff(eta) >= -1e-9 * np.abs(eta).max()).all()
-
-
-def test_eigenvalues_of_a_regular_problem_are_scipys():
-    from scipy.linalg import eigh
-
-    X, D = rows(7)
-    A, B = pencil(X, D, beta=0.5, lam=0.1)
-    metric = Metric(B)
-    eta, _ = metric.smallest_first(metric.project(A))
-    np.testing.assert_allclose(eta, eigh(A, B, eigvals_only=True), rtol=1e-8, atol=1e-10)
-
-
-def test_locality_is_half_the_weighted_sum_of_squared_distances():
-    X, D = rows(8)
-    V = np.random.default_rng(9).normal(size=(6, 2))
-    for W in multi_scale_graphs(neighbourhoods(X, D, 25), D, 5, 5):
-        Y = X @ V
-        apart = ((Y[:, None] - Y[None]) ** 2).sum(axis=2)
-        half = (W.toarray() * apart).sum() / 2
-        assert np.trace(V.T @ locality(X, W) @ V) == pytest.approx(half)
-        dense = np.diag(W.toarray().sum(1))
-        np.testing.assert_allclose(spread(X, W), X.T @ dense @ X, atol=1e-12)
-
-
-def test_attraction_alone_with_weights_of_the_features_is_lpp():
-    """This takes beta = 1, lam = 0, and the features themselves in the place of the labels."""
-    from ldl.neighbours.embeddings import lpp_problem
-
-    X, _ = rows(10)
-    X -= X.mean(axis=0)
-    order = nearest_others(X, 5)
-    attract, _ = multi_scale_graphs(neighbourhoods(X, X, 5), X, k_plus=5, alpha=1)
-    pattern = attract.copy()
-    pattern.data[:] = 1.0
-    np.testing.assert_allclose(attract.toarray(), heat_weights(pattern, X).toarray())
-    assert set(zip(*pattern.nonzero(), strict=True)) == {
-        pair for i, near in enumerate(order) for j in near for pair in ((i, j), (j, i))
-    }
-    A, B = lpp_problem(X, attract)
-    np.testing.assert_allclose(A, locality(X, attract), atol=1e-12)
-    np.testing.assert_allclose(B, spread(X, attract), atol=1e-12)
-    assert degrees(attract).min() > 0
-
-
-def test_more_repulsion_than_attraction_gives_negative_eigenvalues_and_still_predicts():
-    X, D = rows(11)
-    A, _ = pencil(X, D, beta=0.0, lam=0.0)
-    assert np.linalg.eigvalsh(A).max() <= 1e-10
-    assert as_stated(MSLP, beta=0.0, lam=0.0).fit(X, D).predict(X).shape == D.shape
-
-
-def test_rotation_of_the_features_changes_no_prediction():
-    X, D = rows(12)
-    T = rows(13)[0]
-    rotation = np.linalg.qr(np.random.default_rng(14).normal(size=(6, 6)))[0]
-    straight = as_stated(MSLP, u=0.5).fit(X, D).predict(T)
-    turned = as_stated(MSLP, u=0.5).fit(X @ rotation, D).predict(T @ rotation)
-    np.testing.assert_allclose(turned, straight, atol=1e-12)
-
-
-def test_unit_normalisation_makes_columns_one_long_and_keeps_their_direction():
-    X, D = rows(15)
-    V = as_stated(MSLP, u=1.0).fit(X, D).embedding_.directions
-    unit = as_stated(MSLP, u=1.0, normalisation="unit").fit(X, D).embedding_.directions
-    np.testing.assert_allclose(np.linalg.norm(unit, axis=0), 1.0)
-    np.testing.assert_allclose(unit, V / np.linalg.norm(V, axis=0), atol=1e-12)
 
 
 # ---------------------------------------------------------------------- the grid inside
@@ -230,44 +127,6 @@ def test_choice_and_prediction_equal_brute_force_over_single_fits(scored):
     np.testing.assert_array_equal(
         model.predict(T), as_stated(MSLP, **tried[best]).fit(X, D).predict(T)
     )
-
-
-def test_first_of_equal_scores_wins_whatever_their_last_digits():
-    scores = np.array([0.3, 0.1 + 1e-16, 0.1, 0.2])
-    assert first_best(scores, lower_is_better=True) == 1
-    assert first_best(-scores, lower_is_better=False) == 1
-    assert first_best(np.array([0.1, 0.1 - 1e-9]), lower_is_better=True) == 1
-
-
-def test_held_rows_are_a_ninth_until_enough_are_scored_and_no_row_is_on_both_sides():
-    splits = holdouts(90, 1 / 9, 31, random_state=0)
-    assert len(splits) == 4
-    assert len(holdouts(90, 1 / 9, 1, random_state=0)) == 1
-    for fitting, held in splits:
-        assert len(held) == 10
-        np.testing.assert_array_equal(np.sort(np.concatenate([fitting, held])), np.arange(90))
-
-
-def test_single_values_need_no_split():
-    X, D = rows(19)
-    model = as_stated(MSLP, random_state=1).fit(X, D)
-    assert model.tried_ == []
-    np.testing.assert_array_equal(
-        model.predict(X), as_stated(MSLP, random_state=2).fit(X, D).predict(X)
-    )
-
-
-def test_list_of_one_value_is_that_value():
-    X, D = rows(20)
-    plain = as_stated(MSLP, u=0.5, k_plus=5).fit(X, D).predict(X)
-    np.testing.assert_array_equal(as_stated(MSLP, u=[0.5], k_plus=[5]).fit(X, D).predict(X), plain)
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_grid_on_two_or_three_rows_still_predicts(n):
-    X, D = rows(21, n=n)
-    P = as_stated(MSLP, u=[0.2, 1.0], n_neighbors=[5, 10]).fit(X, D).predict(X)
-    np.testing.assert_allclose(P, np.tile(D.mean(axis=0), (n, 1)), atol=1e-12)
 
 
 @pytest.mark.realdata

@@ -96,11 +96,3 @@ def test_newton_is_for_penalties_and_dense_features_of_few_weights():
         np.testing.assert_array_equal(model.fit(data, D).coef_, given.fit(data, D).coef_)
     with pytest.raises(ValueError, match="needs dense features"):
         SABFGS(solver="newton").fit(sparse, D)
-
-
-def test_a_constant_feature_and_features_that_depend_on_one_another_are_no_trouble():
-    X, D = softmax_problem(n=60)
-    X = np.column_stack([X, X, np.ones(60)])
-    model = SABFGS(solver="newton", alpha=0.0, tol=1e-12, mean_share=None).fit(X, D)
-    plain = SABFGS(solver="lbfgs", alpha=0.0, tol=0.0, mean_share=None).fit(X[:, :4], D)
-    np.testing.assert_allclose(model.predict(X), plain.predict(X[:, :4]), atol=1e-4)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from ldl._distances import mean_distance, rbf
-from ldl.kernels._pair_machines import TOLERANCE, Limits, carry, solve
-from ldl.kernels.ptsvm import PTSVM, heaviest_first, similarities, single_labels
-from tests.oracle.settings import as_stated
+from ldl.kernels._pair_machines import TOLERANCE, Limits, solve
+from ldl.kernels.ptsvm import similarities, single_labels
 
 KINDS = ["degrees", "sparse", "one_hot", "counts", "one_rare", "repeated_rows"]
 TIGHT = 1e-9
@@ -67,7 +66,7 @@ def primal(gram, ups, downs, C, beta, margins) -> float:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("C", [0.1, 30.0])
 def test_objective_and_margins_are_libsvms(kind, C):
     gram, ups, downs = problem(kind)
     limits, beta, margins, _ = solved(gram, ups, downs, C)
@@ -81,66 +80,12 @@ def test_objective_and_margins_are_libsvms(kind, C):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_nothing_is_left_between_primal_and_dual(kind, seed):
     gram, ups, downs = problem(kind, seed)
     limits, beta, margins, _ = solved(gram, ups, downs)
     value = dual(gram, limits, beta)
     assert primal(gram, ups, downs, 1.0, beta, margins) == pytest.approx(value, rel=1e-8)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_multipliers_are_feasible_and_fit_the_margins_to_the_tolerance(kind):
-    gram, ups, downs = problem(kind, 1)
-    limits, beta, margins, _ = solved(gram, ups, downs, tolerance=TOLERANCE)
-    assert abs(beta.sum()) < 1e-9
-    assert (beta >= limits.lower).all()
-    assert (beta <= limits.upper).all()
-    np.testing.assert_array_less(margins[beta > limits.corner], -1 + TOLERANCE)
-    np.testing.assert_array_less(1 - TOLERANCE, margins[beta < limits.corner])
-    np.testing.assert_array_less(-1 - TOLERANCE, margins[beta < limits.upper])
-    np.testing.assert_array_less(margins[beta > limits.lower], 1 + TOLERANCE)
-
-
-def test_margins_are_of_the_multipliers_after_many_steps():
-    gram, ups, downs = problem("sparse", 2, n=250)
-    _, beta, margins, intercept = solved(gram, ups, downs, 30.0)
-    np.testing.assert_allclose(margins, gram @ beta + intercept, atol=1e-9)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_start_does_not_matter(kind):
-    gram, ups, downs = problem(kind, 3)
-    limits, _, margins, _ = solved(gram, ups, downs)
-    starts = np.random.default_rng(4).uniform(limits.lower, limits.upper)[None]
-    value = dual(gram, *solved(gram, ups, downs, start=starts)[:2])
-    assert value == pytest.approx(dual(gram, *solved(gram, ups, downs)[:2]), rel=1e-9)
-    np.testing.assert_allclose(solved(gram, ups, downs, start=starts)[2], margins, atol=1e-6)
-
-
-def test_sides_exchanged_turn_the_sign():
-    gram, ups, downs = problem("degrees", 5)
-    _, beta, margins, _ = solved(gram, ups, downs)
-    _, turned, other, _ = solved(gram, downs, ups)
-    np.testing.assert_allclose(other, -margins, atol=1e-7)
-    np.testing.assert_allclose(turned, -beta, atol=1e-4)
-
-
-def test_rows_without_weight_change_nothing():
-    gram, ups, downs = problem("degrees", 6)
-    counted = np.arange(len(ups)) % 5 > 0
-    _, beta, margins, _ = solved(gram, ups * counted, downs * counted)
-    _, _, alone, _ = solved(gram[np.ix_(counted, counted)], ups[counted], downs[counted])
-    np.testing.assert_array_equal(beta[~counted], 0.0)
-    np.testing.assert_allclose(margins[counted], alone, atol=1e-6)
-
-
-def test_row_that_stands_twice_is_one_of_twice_the_weight():
-    gram, ups, downs = problem("degrees", 7)
-    twice = np.concatenate([np.arange(len(ups))] * 2)
-    margins = solved(gram[np.ix_(twice, twice)], ups[twice], downs[twice])[2]
-    expected = solved(gram, 2 * ups, 2 * downs)[2]
-    np.testing.assert_allclose(margins[: len(ups)], expected, atol=1e-6)
 
 
 def test_more_equal_rows_than_are_looked_at_together_come_to_an_end():
@@ -152,59 +97,7 @@ def test_more_equal_rows_than_are_looked_at_together_come_to_an_end():
     assert primal(gram, ups, downs, 1.0, beta, margins) == pytest.approx(dual(gram, limits, beta))
 
 
-@pytest.mark.parametrize(("ups", "downs", "margin"), [(1.0, 0.0, 1.0), (0.0, 2.0, -1.0), (0, 0, 0)])
-def test_one_side_alone_has_a_margin_of_one_and_none_of_zero(ups, downs, margin):
-    gram, weights, _ = problem("degrees", 8)
-    _, beta, margins, _ = solved(gram, ups * weights, downs * weights)
-    np.testing.assert_allclose(beta, 0.0, atol=1e-12)
-    np.testing.assert_allclose(margins, margin, atol=1e-9)
-
-
-def test_machines_of_one_call_do_not_see_each_other():
-    gram, ups, downs = problem("degrees", 9)
-    _, other, rest = problem("one_hot", 10)
-    limits = Limits.of(np.array([other, ups, rest]), np.array([rest, downs, other]), 1.0)
-    found = solve(gram, limits, limits.corner, TIGHT)
-    np.testing.assert_allclose(found.margins[1], solved(gram, ups, downs)[2], atol=1e-7)
-    again = solve(gram, limits, limits.corner, TIGHT)
-    for first, second in zip(found, again, strict=True):
-        np.testing.assert_array_equal(first, second)
-
-
-def test_start_of_other_limits_keeps_its_place_between_corner_and_limits():
-    old = Limits.of(np.array([2.0, 2.0, 2.0, 2.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0, 0.0]), 1.0)
-    new = Limits.of(np.array([2.0, 1.0, 1.0, 0.0, 0.5]), np.array([1.0, 0.0, 0.5, 0.0, 1.0]), 1.0)
-    beta = np.array([1.0, 1.5, 0.0, -1.0, 1.0])
-    # At the corner; half way up to a limit that is the corner now; half way down; at the lower
-    # limit of a row that no longer counts; at the corner again, without weight on the other side.
-    np.testing.assert_allclose(carry(beta, old, new), [1.0, 1.0, 0.0, 0.0, -0.5])
-    np.testing.assert_allclose(carry(beta, old, old), beta)
-
-
 # ---------------------------------------------------------------------- within PT-SVM
-
-
-def test_heavier_label_comes_first_and_ties_are_settled_by_rows():
-    weights = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
-    assert heaviest_first(weights).tolist() == [3, 2, 0]
-    assert heaviest_first(weights[[2, 3, 0, 1]]).tolist() == [1, 0, 2]
-
-
-def test_labels_of_equal_mass_may_change_places():
-    generator = np.random.default_rng(11)
-    X = generator.normal(size=(60, 3))
-    D = np.stack([np.roll([0.5, 0.375, 0.125], shift) for shift in generator.permuted(range(60))])
-    assert len(set(D.sum(axis=0))) == 1
-    straight = as_stated(PTSVM, random_state=0).fit(X, D).predict(X)
-    for order in ([1, 0, 2], [2, 0, 1]):
-        permuted = as_stated(PTSVM, random_state=0).fit(X, D[:, order]).predict(X)
-        np.testing.assert_array_equal(permuted, straight[:, order])
-
-
-@pytest.mark.parametrize("rows", [5, 700])
-def test_similarities_in_blocks_are_those_of_all_rows(rows):
-    X = np.random.default_rng(12).normal(size=(rows, 4))
-    np.testing.assert_allclose(similarities(X, 2.0), rbf(X, X, 2.0), atol=1e-12)
 
 
 @pytest.mark.realdata

@@ -7,9 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from ldl._distances import rbf
-from ldl.base import child_seeds
 from ldl.kernels._pair_machines import platt
-from ldl.kernels.ptsvm import PTSVM, couple, sigmoid, single_labels
+from ldl.kernels.ptsvm import PTSVM, couple, sigmoid
 from tests.oracle.examples import exponential_problem, means_of_ten_folds
 from tests.oracle.settings import as_stated
 
@@ -44,13 +43,6 @@ def test_coupling_of_contradicting_pairs_is_the_minimum_on_the_simplex():
         assert (disagreement(other, R) >= least - 1e-12).all()
 
 
-def test_coupling_of_certain_pairs_is_certain():
-    R = np.full((1, 3, 3), 0.5)
-    R[0, 0, 1:] = 1 - 1e-7
-    R[0, 1:, 0] = 1e-7
-    np.testing.assert_allclose(couple(R), [[1.0, 0.0, 0.0]], atol=1e-6)
-
-
 # ---------------------------------------------------------------------- sigmoid
 
 
@@ -75,55 +67,10 @@ def test_sigmoid_is_the_minimum_of_platts_loss():
     np.testing.assert_allclose(found, reference, atol=1e-5)
 
 
-def test_sigmoid_of_separated_values_is_finite_and_reaches_platts_targets():
-    values = np.array([-1.0, -1.0, 1.0, 1.0])
-    slope, offset = platt(values, (values > 0) * 1.0, (values < 0) * 1.0)
-    np.testing.assert_allclose(sigmoid(values, slope, offset), [0.25, 0.25, 0.75, 0.75], atol=1e-6)
-
-
-def test_whole_weights_are_repeated_instances():
-    generator = np.random.default_rng(4)
-    values = generator.normal(size=30)
-    ups, downs = generator.poisson(1.0, size=(2, 30)).astype(float)
-    single = np.concatenate([np.repeat(values, n.astype(int)) for n in (ups, downs)])
-    positive = np.repeat([1.0, 0.0], [int(ups.sum()), int(downs.sum())])
-    expected = platt(single, positive, 1.0 - positive)
-    np.testing.assert_allclose(platt(values, ups, downs), expected, atol=1e-8)
-
-
 # ---------------------------------------------------------------------- single-label instances
 
 
-def test_weights_sum_to_rows_times_labels_and_keep_the_degrees():
-    _, D = problem()
-    D[0] = [1.0, 0.0, 0.0]
-    found = single_labels(D, None)
-    assert found.weight.sum() == pytest.approx(D.size)
-    assert len(found.row) == D.size - 2
-    rebuilt = np.zeros_like(D)
-    rebuilt[found.row, found.label] = found.weight / 3
-    np.testing.assert_allclose(rebuilt, D)
-
-
-def test_draws_follow_the_degrees():
-    D = np.tile([0.6, 0.0, 0.4], (40000, 1))
-    found = single_labels(D, 0)
-    assert len(found.row) == D.size
-    shares = np.bincount(found.label, minlength=3) / D.size
-    np.testing.assert_allclose(shares, [0.6, 0.0, 0.4], atol=5 * np.sqrt(0.24 / D.size))
-    assert shares[1] == 0
-
-
 # ---------------------------------------------------------------------- the whole
-
-
-def test_two_labels_get_the_output_of_the_sigmoid():
-    X, D = problem(c=2)
-    model = as_stated(PTSVM, random_state=0).fit(X, D)
-    (machine,) = model.machines_
-    values = rbf(X, X, model.width_) @ machine.coef + machine.intercept
-    p = sigmoid(values, machine.slope, machine.offset)
-    np.testing.assert_allclose(model.predict(X)[:, machine.positive], p, atol=1e-12)
 
 
 def test_decision_values_are_libsvms_own():
@@ -137,78 +84,6 @@ def test_decision_values_are_libsvms_own():
     ours = rbf(X, X, model.width_) @ machine.coef + machine.intercept
     plain = SVC(C=2.0, gamma=1 / (2 * model.width_**2)).fit(X, y == machine.positive)
     np.testing.assert_allclose(ours, plain.decision_function(X), atol=5e-3)
-
-
-@pytest.mark.parametrize("transformation", ["weights", "resample"])
-@pytest.mark.parametrize("platt_split", ["rows", "pairs"])
-def test_separable_classes_are_found(transformation, platt_split):
-    generator = np.random.default_rng(6)
-    y = generator.integers(0, 3, size=90)
-    X = 8.0 * np.eye(3)[y] + generator.normal(size=(90, 3))
-    model = as_stated(PTSVM, transformation=transformation, platt_split=platt_split, random_state=0)
-    P = model.fit(X, np.eye(3)[y]).predict(X)
-    np.testing.assert_array_equal(P.argmax(axis=1), y)
-
-
-def test_permuted_labels_permute_the_prediction_and_first_appearance_breaks_it():
-    X, D = problem(7)
-    order = [2, 0, 1]
-    straight = as_stated(PTSVM, random_state=1).fit(X, D).predict(X)
-    permuted = as_stated(PTSVM, random_state=1).fit(X, D[:, order]).predict(X)
-    np.testing.assert_allclose(permuted, straight[:, order], atol=1e-9)
-    drawn = {"transformation": "resample", "random_state": 1}
-    sorted_ = as_stated(PTSVM, **drawn).fit(X, D).predict(X)
-    model = as_stated(PTSVM, column_order="first_appearance", **drawn).fit(X, D)
-    assert model.appearance_.tolist() != [0, 1, 2]
-    np.testing.assert_allclose(model.predict(X), sorted_[:, model.appearance_], rtol=1e-14)
-
-
-def test_order_of_appearance_is_that_of_the_draws():
-    X, D = problem(8)
-    model = as_stated(PTSVM, transformation="resample", random_state=3).fit(X, D)
-    drawn = single_labels(D / D.sum(axis=1, keepdims=True), child_seeds(3, 3)[1]).label
-    expected = list(dict.fromkeys(drawn.tolist()))
-    assert model.appearance_.tolist() == expected
-
-
-def test_pairs_held_out_without_their_row_turn_the_sigmoids_round():
-    """The other labels of a held-out row stay in training and pull its margin the wrong way.
-
-    Labels that do not depend on the features show this best.
-    """
-    generator = np.random.default_rng(9)
-    X, D = generator.normal(size=(80, 5)), generator.dirichlet(np.full(3, 20.0), size=80)
-    falling = {
-        split: as_stated(PTSVM, platt_split=split, random_state=0)
-        .fit(X, D)
-        .diagnostics_["falling_sigmoids"]
-        for split in ("rows", "pairs")
-    }
-    assert falling["pairs"] == 3
-    assert falling["rows"] < 3
-
-
-def test_label_without_mass_gets_nothing():
-    X, D = problem(10)
-    padded = np.column_stack([D[:, :1], np.zeros(60), D[:, 1:]])
-    model = as_stated(PTSVM, random_state=0).fit(X, padded)
-    np.testing.assert_array_equal(model.predict(X)[:, 1], 0.0)
-    assert model.diagnostics_["labels_without_mass"] == 1
-
-
-def test_one_label_with_everything_gets_everything():
-    X, _ = problem(11)
-    D = np.tile([0.0, 1.0, 0.0], (60, 1))
-    np.testing.assert_array_equal(as_stated(PTSVM).fit(X, D).predict(X), D)
-
-
-def test_subsample_keeps_so_many_rows_and_those_are_what_counts():
-    X, D = problem(12)
-    model = as_stated(PTSVM, max_rows=20, random_state=0).fit(X, D)
-    assert model.diagnostics_["rows"] == 20
-    assert {tuple(row) for row in model.X_} <= {tuple(row) for row in X}
-    full = as_stated(PTSVM, max_rows=60, random_state=0).fit(X, D).predict(X)
-    np.testing.assert_array_equal(full, as_stated(PTSVM, random_state=0).fit(X, D).predict(X))
 
 
 @pytest.mark.realdata
@@ -225,11 +100,6 @@ def test_order_of_appearance_costs_as_much_on_sjaffe_as_the_paper_prints(real_da
         for order in ("sorted", "first_appearance")
     )
     assert in_order < 0.0738 < by_appearance
-
-
-def test_first_appearance_is_that_of_drawn_labels():
-    with pytest.raises(ValueError, match="needs transformation='resample'"):
-        as_stated(PTSVM, column_order="first_appearance").fit(*problem(14))
 
 
 def test_a_machine_that_needs_too_many_steps_ends_with_one_warning():

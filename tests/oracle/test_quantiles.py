@@ -24,7 +24,7 @@ def features(n: int) -> np.ndarray:
 
 
 # From one queue of values to dozens, which are merged over several levels.
-@pytest.mark.parametrize("n", [1, 2, 5, 100, 513, 1026, 1027, 1600, 2500, 9000, 20000])
+@pytest.mark.parametrize("n", [1, 100, 1026, 2500, 20000])
 @pytest.mark.parametrize("max_bins", [2, 32, 256])
 def test_cuts_are_those_of_xgboost(n, max_bins):
     xgboost = pytest.importorskip("xgboost")

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 
-from ldl import AAKNN, SABFGS, SSGLDL, RFRegression, StructRF
+from ldl import AAKNN, SABFGS, SSGLDL
 from ldl.wrappers import ssg_ldl
 from tests.oracle.examples import softmax_problem as sample
 from tests.oracle.settings import as_stated
@@ -89,15 +89,6 @@ def test_neighbours_by_features_or_by_one_vector():
         np.testing.assert_array_equal(near, np.argsort(values + np.diag([np.inf] * 50))[:, :5])
 
 
-def test_a_row_can_be_the_first_of_its_own_neighbours():
-    X, D = sample(n=50)
-    for name in ("mixed", "features", "joined"):
-        near = as_stated(SSGLDL, metric=name, own_neighbour=True)._distances(X, D)[1]
-        np.testing.assert_array_equal(near[:, 0], np.arange(50))
-        others = as_stated(SSGLDL, metric=name)._distances(X, D)[1]
-        np.testing.assert_array_equal(near[:, 1:], others[:, :4])
-
-
 def test_rows_are_drawn_in_proportion_to_their_mean_distance():
     """Labels tell which row a new one comes from: each has neighbours of its own."""
     X, D = sample(n=12)
@@ -131,20 +122,6 @@ def test_new_rows_lie_in_the_box_of_a_row_and_one_of_its_neighbours():
         assert fits
 
 
-def test_every_feature_has_a_share_of_its_own():
-    X = np.array([[0.0, 0.0], [1.0, 1.0]])
-    made = new_rows(as_stated(SSGLDL, amount=500.0, random_state=0), X, np.eye(2))[0]
-    assert abs(np.corrcoef(made.T)[0, 1]) < 0.15
-    assert 0 <= made.min() < 0.01
-    assert 0.99 < made.max() <= 1
-
-
-def test_number_of_new_rows_is_rounded_down():
-    X, D = sample(n=33)
-    for amount, count in ((3.0, 99), (0.5, 16), (0.0, 0)):
-        assert len(new_rows(as_stated(SSGLDL, amount=amount, random_state=0), X, D)[0]) == count
-
-
 def test_without_new_rows_it_is_the_base():
     X, D = sample(n=40)
     for base in (as_stated(AAKNN, 4), as_stated(SABFGS, max_iter=5)):
@@ -162,37 +139,6 @@ def test_the_base_is_fitted_to_what_oversample_returns():
     np.testing.assert_allclose(
         model.predict(X), as_stated(AAKNN, 4).fit(more, labels).predict(X), rtol=1e-12
     )
-
-
-def test_seeds_decide_new_rows_and_the_base():
-    X, D = sample(n=40)
-    first, same, other = (
-        as_stated(SSGLDL, random_state=seed).oversample(X, D)[0] for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(first, same)
-    assert (first[40:] != other[40:]).any()
-    model = as_stated(SSGLDL, RFRegression(n_estimators=2), random_state=1).fit(X, D)
-    assert model.estimator_.random_state is not None
-    assert (
-        model.estimator_.random_state
-        == as_stated(SSGLDL, RFRegression(), random_state=1).fit(X, D).estimator_.random_state
-    )
-    assert as_stated(SSGLDL, RFRegression(random_state=9)).fit(X, D).estimator_.random_state == 9
-
-
-def test_jobs_are_those_of_the_base():
-    X, D = sample(n=40)
-    assert as_stated(SSGLDL, StructRF(n_estimators=1), n_jobs=2).fit(X, D).estimator_.n_jobs == 2
-    assert as_stated(SSGLDL, StructRF(n_estimators=1, n_jobs=3)).fit(X, D).estimator_.n_jobs == 3
-
-
-def test_equal_rows_and_two_rows_are_enough():
-    X, D = np.ones((6, 2)), np.tile([0.2, 0.8], (6, 1))
-    made, labels = new_rows(as_stated(SSGLDL, random_state=0), X, D)
-    np.testing.assert_allclose(made, 1.0)
-    np.testing.assert_allclose(labels, np.tile([0.2, 0.8], (18, 1)))
-    made, labels = new_rows(as_stated(SSGLDL, random_state=0), np.array([[0.0], [1.0]]), np.eye(2))
-    assert set(map(tuple, labels)) == {(1.0, 0.0), (0.0, 1.0)}
 
 
 def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):

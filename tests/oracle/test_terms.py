@@ -7,9 +7,6 @@ from scipy.optimize import minimize
 from ldl import LDLDPA, LDLLC, LDLLRR, SABFGS
 from ldl.linear._softmax import with_ones
 from ldl.linear._terms import TermObjective
-from ldl.linear.ldl_dpa import PercentileTerm, VarianceTerm
-from ldl.linear.ldl_lrr import RankingTerm
-from ldl.linear.ldllc import DistanceTerm
 from tests.oracle.examples import check_gradient, softmax_problem
 
 MODELS = {
@@ -101,19 +98,6 @@ def test_signs_are_settled_where_the_fit_with_correlations_ends():
     np.testing.assert_allclose(W, other.x.reshape(5, 5)[:, :4], atol=1e-4)
 
 
-def test_correlated_labels_come_nearer_and_others_go_apart():
-    X, D = softmax_problem(n=50)
-    plain, fitted = (
-        LDLLC(alpha=0.5, correlation_weight=w, mean_share=None).fit(X, D).coef_
-        * X.std(axis=0)[:, None]
-        for w in (0.0, 0.1)
-    )
-    term = DistanceTerm(1.0, 5)
-    term.settle(plain.T)
-    nothing = np.zeros((5, 4))
-    assert term.of_weights(fitted.T, nothing) < term.of_weights(plain.T, nothing)
-
-
 @pytest.mark.parametrize("kind", [LDLLRR, LDLLC, LDLDPA])
 def test_without_its_term_each_is_sa_bfgs_with_the_same_penalty(kind):
     X, D = softmax_problem(n=50)
@@ -121,27 +105,3 @@ def test_without_its_term_each_is_sa_bfgs_with_the_same_penalty(kind):
     model = kind(**weights, alpha=2.0, tol=1e-12, mean_share=None).fit(X, D)
     plain = SABFGS(alpha=2.0, tol=1e-12, mean_share=None).fit(X, D)
     np.testing.assert_allclose(model.predict(X), plain.predict(X), atol=1e-7)
-
-
-def test_one_pair_by_hand():
-    """Degrees .75 and .25 predicted as .5 each: (1/2)^2 ln 2, and a slope of s / 2 each way."""
-    D, P, slopes = np.array([[0.75, 0.25]]), np.full((2, 1), 0.5), np.zeros((2, 1))
-    assert RankingTerm(D, 1.0, 10.0).of_predictions(P, slopes) == pytest.approx(0.25 * np.log(2))
-    np.testing.assert_allclose(slopes.ravel(), [-1.25, 1.25])
-
-
-def test_ranks_and_variances_by_hand():
-    """Ranks of .5, .3, .2 are 3, 2, 1; of uniform predictions the variance is zero."""
-    D, P = np.array([[0.5, 0.3, 0.2]]), np.full((3, 1), 1 / 3)
-    assert PercentileTerm(D, 1.0).of_predictions(P, np.zeros((3, 1))) == pytest.approx(-2 / 3)
-    assert VarianceTerm(D, 1.0).of_predictions(P, np.zeros((3, 1))) == pytest.approx(np.var(D) ** 2)
-
-
-def test_a_heavy_ranking_keeps_more_pairs_in_order():
-    X, D = softmax_problem(n=60)
-    orders = []
-    for weight in (0.0, 3000.0):
-        P = LDLLRR(rank_weight=weight, alpha=3.0, mean_share=None).fit(X, D).predict(X)
-        agree = np.sign(P[:, :, None] - P[:, None]) == np.sign(D[:, :, None] - D[:, None])
-        orders.append(agree.mean())
-    assert orders[1] > orders[0]

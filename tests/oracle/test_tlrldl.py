@@ -50,9 +50,3 @@ def test_logical_labels_by_hand():
         logical_labels(D, 0.6), [[0, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 0]]
     )
     np.testing.assert_array_equal(logical_labels(D, 0.5)[2], [1, 1, 0, 0])
-
-
-def test_it_ends_by_itself():
-    X, D = softmax_problem(n=60)
-    model = as_stated(TLRLDL, alpha=1.0, max_iter=500).fit(X, D)
-    assert model.n_iter_ < 500

@@ -106,15 +106,3 @@ def test_every_block_answers_a_picture_as_onnxruntime_does(
         np.testing.assert_allclose(
             mine, right, rtol=BAR, atol=BAR * right.max() / 100, err_msg=name
         )
-
-
-def test_every_block_is_within_1e4_where_the_picture_is_scaled_as_the_package_does(
-    loaded: Loaded, session: Any, picture: np.ndarray
-) -> None:
-    """From 0 to 1, so that activations are small enough for an absolute bar."""
-    x = picture[:, :, ::-1] / 255
-    mine = torch.from_numpy(np.ascontiguousarray(x[:, :, ::-1], dtype=np.float32))
-    found = ours(loaded, mine.permute(2, 0, 1)[None])
-    for name, one, right in zip(BLOCKS, found, theirs(session, x), strict=True):
-        assert right.max() > 0.1
-        assert float(np.abs(one - right).max()) < BAR, name

@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from ldl.base import child_seeds
 from ldl.soft_forests._routing import draw_phi
 from ldl.soft_forests.drf import DRF
-from ldlrepro.experiments import Outcome
-from papers.drf import age_forests
 from papers.drf.forest_insides import asking_other_outputs, entropy, table
 from tests.oracle.images import built, pictures
 from tests.oracle.test_soft_trees import loop_over_nodes
-
-
-@pytest.fixture
-def fits(monkeypatch):
-    """Every fit that is asked for, (seed, settings); its error is its place in the order."""
-    asked: list[tuple[int, dict]] = []
-
-    def mae(self, name, fold, seed=0, **settings):
-        asked.append((seed, settings))
-        return float(len(asked))
-
-    monkeypatch.setattr(age_forests.Forests, "mae", mae)
-    return asked
-
-
-def test_draws_of_phi_share_the_seed_of_everything_else(fits):
-    outcome = Outcome()
-    data = SimpleNamespace(id="toy")
-    age_forests.Forests(None, data, [None], {"DRF": "drf_linear"}, outcome).draws(4)
-    by_phi, by_seed = fits[:4], fits[4:]
-    assert [seed for seed, _ in by_phi] == [0] * 4
-    assert len({settings["phi_seed"] for _, settings in by_phi}) == 4
-    assert by_seed == [(seed, {}) for seed in range(4)]
-    facts = outcome.facts
-    deviation = statistics.stdev([1.0, 2.0, 3.0, 4.0])
-    assert facts["deviation over phi as a share of the MAE"] == pytest.approx(deviation / 2.5)
-    assert facts["deviation over seeds as a share of the MAE"] == pytest.approx(deviation / 6.5)
 
 
 def brute_entropy(F, phi) -> float:
@@ -84,12 +52,3 @@ def test_other_outputs_are_asked_and_everything_else_is_the_same():
     assert entropy(other, images) == pytest.approx(brute_entropy(F, drawn_phi(own, 7)))
     assert entropy(other, images) != pytest.approx(entropy(own, images))
     np.testing.assert_array_equal(table(other), table(again))
-
-
-def test_the_linear_forest_has_a_seed_of_its_own_for_that():
-    assert asking_other_outputs(DRF(), 7).phi_seed == 7
-
-
-def test_rows_are_counted_at_their_ages_wherever_the_ages_begin():
-    found = age_forests.rows_at(np.arange(16.0, 21.0), np.array([16.0, 18.0, 16.0, 20.0]))
-    assert found.tolist() == [2, 0, 1, 0, 1]

@@ -10,14 +10,6 @@ from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 GRID = age_grid(0, 69)
 
 
-@pytest.mark.parametrize("width", [0, 1, 2, 3, 10])
-def test_rows_sum_to_one_and_peak_at_the_age(width: float) -> None:
-    D = age_distributions(np.arange(70), GRID, width)
-    np.testing.assert_allclose(D.sum(axis=1), 1.0, atol=1e-12)
-    np.testing.assert_array_equal(D.argmax(axis=1), np.arange(70))
-    assert D.min() >= 0
-
-
 def test_values_follow_the_formula() -> None:
     (row,) = age_distributions(np.array([30]), GRID, 3)
     density = np.exp(-((GRID - 30) ** 2) / 18)

@@ -9,7 +9,7 @@ import pytest
 
 from ldl import metrics
 from ldlrepro import cli
-from ldlrepro.data import ages, load_ready
+from ldlrepro.data import load_ready
 from ldlrepro.folds.splits import read_folds
 from ldlrepro.judge.claims import FAILS, HOLDS
 from ldlrepro.judge.comparisons import Evidence
@@ -18,31 +18,7 @@ from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import OK, FoldRow, read_predictions
 from tests.unit import judged
 
-GRID = np.array([20.0, 21.0, 22.0, 23.0])
 DATA, RESULTS = Path("data"), Path("results")
-
-
-def test_the_likeliest_age_or_the_mean_by_the_methods_file(checkout):
-    P = np.array([[0.6, 0.0, 0.0, 0.4]])
-    assert ages.predicted(P, GRID, ages.MODE).tolist() == [20.0]
-    assert ages.predicted(P, GRID, ages.MEAN).tolist() == pytest.approx([21.2])
-    for method in ("drf_linear@no_annealing", "drf", "drf@tiny", "deep_regression"):
-        assert checkout.project.method(method).age == ages.MEAN
-    assert checkout.project.method("sa_bfgs").age == ages.MODE
-
-
-@pytest.mark.parametrize(
-    ("labels", "grid"),
-    [
-        (["20", "21"], [20.0, 21.0]),
-        (["happy", "sad"], None),
-        ([], None),
-        (["3", "1"], None),
-    ],
-)
-def test_labels_are_ages_only_where_they_ascend(labels, grid):
-    found = ages.grid_of(labels)
-    assert (None if found is None else found.tolist()) == grid
 
 
 @pytest.fixture
@@ -146,23 +122,10 @@ def test_a_network_from_random_weights_is_measured_and_not_judged(deep):
     assert drf_cell(deep, unit("drf_fgnet", "fgnet", "drf", [3.0], [1]), "IV").verdict == "not run"
 
 
-CHECK = {"dataset": "d", "metric": "mae", "from": ["p", "old"], "to": ["p", "new"]}
-
-
 def checked(check: dict, units: list[UnitScores]):
     claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
     evidence = Evidence([], {}, {}, metrics.BETTER, {u.key: u for u in units})
     return judged.outcome_of(claim, evidence)
-
-
-@pytest.mark.parametrize(
-    ("limits", "verdict"), [({"at_most": -9}, HOLDS), ({"at_most": -11}, FAILS)]
-)
-def test_a_claim_compares_two_units_in_percent(limits, verdict):
-    both = [unit("p", "d", "old", [9.0, 11.0], [1, 1]), unit("p", "d", "new", [9.0, 9.0], [1, 1])]
-    row = checked({**CHECK, **limits}, both)
-    assert (row.verdict, row.datasets) == (verdict, 1)
-    assert ("change in % of mae from old to new is -10" in row.evidence) == (verdict == FAILS)
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(4.5, HOLDS), (4.3, FAILS)])

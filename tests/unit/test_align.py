@@ -79,11 +79,3 @@ def test_without_points_the_largest_box_in_the_middle_is_taken(
     assert way == "centre"
     assert image.size == (64, 48)
     assert np.asarray(image, dtype=float).mean() == pytest.approx(90, abs=1.5)
-
-
-def test_a_grey_image_becomes_three_equal_channels(tmp_path: Path) -> None:
-    face = dotted(tmp_path / "face.png", (80, 90, 120, 90), (200, 200))
-    image, _ = aligned(face, tmp_path / "face.png", Crop(50, 50))
-    channels = np.asarray(image)
-    assert channels.shape == (50, 50, 3)
-    np.testing.assert_array_equal(channels[..., 0], channels[..., 2])

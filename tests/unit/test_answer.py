@@ -38,14 +38,6 @@ MINE = Path("results/answers/tiny.json")
 KEY = "tiny/toy/near"
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
 PUBLISHED = HEADER + "tiny,1,toy,,Near,kl,0.5,,lower,,\ntiny,1,toy,,Mean,kl,0.5,0.1,lower,,\n"
-BROKEN = """
-from ldl.base import LDLEstimator
-
-
-class Broken(LDLEstimator):
-    def _fit(self, X, D):
-        raise ValueError("always")
-"""
 
 
 def measurement() -> Measurement:
@@ -102,18 +94,6 @@ def test_an_answer_reads_back_as_it_was_written_missing_numbers_too(tmp_path):
     assert again.curves[0].values == {(0.2, 2): [1 / 3]}
 
 
-def test_the_same_records_give_the_same_bytes(measured, tmp_path):
-    paths = [tmp_path / "first.json", tmp_path / "second.json"]
-    for path in paths:
-        write_answer(anew(measured), path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def test_an_answer_that_is_not_there_says_what_to_type(tmp_path):
-    with pytest.raises(UserError, match=r"answer\.json: no such file\. Type `ldlrepro compare"):
-        read_answer(tmp_path / "answer.json")
-
-
 @pytest.mark.parametrize("text", ["", '[{"paper": "tiny"', '[{"paper": 3}]', "{}"])
 def test_a_damaged_answer_is_named_with_the_command_that_removes_it(tmp_path, text):
     path = tmp_path / "answer.json"
@@ -150,27 +130,8 @@ def now(checkout) -> PaperAnswer:
     return judge.answer(judge.project.paper("tiny"))
 
 
-def test_an_answer_is_judged_once_and_then_read(measured, judged):
-    first = now(measured)
-    assert MINE.is_file()
-    assert now(measured) == first
-    assert judged == ["tiny"]
-
-
-def change_a_record(checkout) -> None:
-    run_unit(checkout.job(fresh=True))
-
-
 def remove_a_record(checkout) -> None:
     checkout.job().record.unlink()
-
-
-def remove_all_records(checkout) -> None:
-    shutil.rmtree("results/units")
-
-
-def remove_folds(checkout) -> None:
-    Path("results/folds/tiny/toy.npz").unlink()
 
 
 def print_another_number(checkout) -> None:
@@ -183,21 +144,7 @@ def add_a_reference(checkout) -> None:
     assert cli.main(["record", "tiny"]) == 0
 
 
-def measure_something(checkout) -> None:
-    path = checkout.root / "results/experiments/tiny/dots.json"
-    path.parent.mkdir(parents=True)
-    path.write_text("{}")
-
-
-CHANGES = [
-    change_a_record,
-    remove_a_record,
-    remove_all_records,
-    remove_folds,
-    print_another_number,
-    add_a_reference,
-    measure_something,
-]
+CHANGES = [remove_a_record, print_another_number, add_a_reference]
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -207,8 +154,7 @@ def test_what_changes_or_goes_is_judged_again(measured, judged, change):
     after = now(measured)
     assert judged == ["tiny"] * 2
     assert after == anew(measured)
-    if change in (remove_a_record, remove_all_records, remove_folds, print_another_number):
-        assert after != before
+    assert (after != before) or change is add_a_reference
 
 
 @pytest.mark.parametrize("gone", ["tiny/near.csv", "tiny", "."])

@@ -11,8 +11,7 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.folds.splits import write_folds
-from ldlrepro.train import by_hand, cards
-from ldlrepro.train import unit as unit_module
+from ldlrepro.train import cards
 from ldlrepro.train.records import FAILED, OK, read_rows
 from ldlrepro.train.unit import run_unit
 
@@ -100,17 +99,6 @@ def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(ready
 
 
 # ---------------------------------------------------------------------- chunks
-
-
-def test_only_the_first_chunk_bears_the_start_of_the_process(ready, monkeypatch):
-    ready.edit("config/methods/near.yaml", "threads: 1", "folds_per_job: 2")
-    for module in (unit_module, by_hand):
-        monkeypatch.setattr(module, "process_age", lambda: 800.0)
-    assert cli.main(["run", "tiny", "toy", "near"]) == 0
-    first, second = (
-        sum(row.overhead_s for row in read_rows(ready.job(folds=f).record)) for f in ("0-1", "2-3")
-    )
-    assert (first > 700, second) == (True, 0.0)
 
 
 # ---------------------------------------------------------------------- errors for people

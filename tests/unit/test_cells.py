@@ -22,7 +22,7 @@ from ldlrepro.judge.scores import (
 )
 from ldlrepro.judge.tallies import tally
 from ldlrepro.plan import is_quoted
-from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, predictions_path
+from ldlrepro.train.records import FAILED, OK, FoldRow, predictions_path
 from ldlrepro.train.unit import run_unit
 from tests.unit import judged
 
@@ -91,11 +91,6 @@ def test_a_measured_cell_shows_mean_deviation_band_and_folds(printed):
     assert row.verdict == "near"
 
 
-def test_a_cell_whose_folds_all_failed_shows_the_error(printed):
-    (row,) = printed("kl,0.5,,lower,,", local=by_key(scored({})))
-    assert (row.verdict, row.reason) == ("not run", "failed: ValueError: bad")
-
-
 def test_a_number_that_the_paper_quotes_is_shown_and_not_judged(printed):
     unit = scored({"kl": [0.9] * 4})
     (row,) = printed("kl,0.5,,lower,[27],", local=by_key(unit))
@@ -113,21 +108,6 @@ def test_the_source_of_every_quoted_number_of_the_papers_is_named():
         if is_quoted(cell.row) and "] " not in quoted_source(paper, cell.row["quoted_from"])
     }
     assert nameless == set()
-    (row,) = [
-        row
-        for row in judged.verdicts("drf")
-        if (row.method, row.metric, row.table) == ("AGES", "cs5", "I")
-    ]
-    assert row.reason == (
-        "the paper takes it from [58] Geng, Zhou and Smith-Miles, IEEE TPAMI 29, 2007 "
-        "(read from CS curve)"
-    )
-
-
-def test_a_number_that_only_seems_quoted_is_judged(printed):
-    unit = scored({"kl": [0.9] * 4})
-    (row,) = printed("kl,0.5,,lower,inferred: [27],", local=by_key(unit))
-    assert row.verdict == "worse"
 
 
 MISPRINT = """
@@ -144,16 +124,6 @@ def test_an_impossible_number_is_a_misprint_with_its_proof(printed):
     assert (first.verdict, first.reason) == ("misprint", "it is negative")
     assert first.measured == 0.5
     assert second.verdict == "exact"
-
-
-def test_a_misprinted_deviation_is_replaced_and_the_number_judged(printed):
-    unit = scored({"kl": [0.5] * 4})
-    line = "kl,0.60,0.20,lower,,"
-    (row,) = printed(line, local=by_key(unit))
-    assert row.verdict == "near"
-    (row,) = printed(line, local=by_key(unit), extra=MISPRINT % ', std_reads: "0.02"')
-    assert (row.verdict, row.printed_std) == ("better", "0.20")
-    assert row.band == pytest.approx(0.02)
 
 
 # ---------------------------------------------------------------------- what a verdict is worth
@@ -229,7 +199,6 @@ def test_a_number_of_another_paper_is_quoted_if_mean_and_deviation_are_its_own(p
     ("dataset", "words"),
     [
         ("toy", "not run yet: snakemake --cores all tiny"),
-        ("sjaffe", "not run yet: snakemake --cores all tiny"),
         ("fgnet", "data not available: Ask the keepers"),
     ],
 )
@@ -238,55 +207,6 @@ def test_what_was_never_run_says_what_to_type_or_whom_to_ask(printed, tiny, data
     (row,) = printed("kl,0.5,,lower,,")
     assert row.verdict == "not run"
     assert row.reason.startswith(words)
-
-
-def test_missing_data_are_told_with_the_reason_of_the_record(printed):
-    unit = scored({"kl": [0.0] * 4}, status=UNAVAILABLE, error="ask the authors")
-    unit = replace(unit, scores={})
-    assert unit.trouble == "ask the authors"
-    (row,) = printed("kl,0.5,,lower,,", local=by_key(unit))
-    assert (row.verdict, row.reason) == ("not run", "ask the authors")
-
-
-def test_a_measure_that_we_do_not_compute_is_told(printed):
-    (row,) = printed("mae,0.5,,lower,,", local=by_key(scored({"kl": [0.5] * 4})))
-    assert (row.verdict, row.reason) == ("not run", "no measure of this kind yet: mae")
-
-
-def test_a_row_that_is_left_out_by_decision_says_so(printed, tiny):
-    tiny.edit("papers/tiny/paper.yaml", "Near: near", "Near: {note: too old}")
-    (row,) = printed("kl,0.5,,lower,,")
-    assert (row.verdict, row.reason, row.protocol) == ("not run", "too old", "")
-
-
-LABELS = """
-title: Labels of toy
-reader: npz
-labels_of: toy
-files: [{name: label.npy, bytes: 1, sha256: "00000000"}]
-licence: free
-"""
-
-
-@pytest.mark.parametrize(
-    ("line", "note"),
-    [
-        ("kl,0.52,,lower,,", "the training mean has 0.5000, and the printed number is worse"),
-        ("kl,0.504,,lower,,", "the training mean has 0.5000"),
-        ("cosine,0.52,,higher,,", "the training mean has 0.6000, and the printed number is worse"),
-        ("cosine,0.62,,higher,,", "the training mean has 0.6000"),
-        ("clark,0.62,,lower,,", ""),
-    ],
-)
-def test_where_only_labels_can_be_had_the_training_mean_stands_beside_the_print(
-    printed, tiny, line, note
-):
-    tiny.write("config/datasets/toy_labels.yaml", LABELS)
-    unit = scored({"kl": [0.4, 0.5, 0.6, 0.5], "cosine": [0.6] * 4}, method="train_mean")
-    unit = replace(unit, dataset="toy_labels")
-    (row,) = printed(line, reference=by_key(unit))
-    assert row.verdict == "not run"
-    assert row.note == (note and f"floor by labels: {note}")
 
 
 # ---------------------------------------------------------------------- sources
@@ -363,15 +283,7 @@ def other_data(checkout):
     checkout.make_folds()
 
 
-def no_data(checkout):
-    checkout.job().ready.unlink()
-
-
-def no_folds(checkout):
-    checkout.job().folds.unlink()
-
-
-@pytest.mark.parametrize("change", [other_folds, other_data, no_data, no_folds])
+@pytest.mark.parametrize("change", [other_folds, other_data])
 def test_a_record_of_other_rows_or_folds_is_never_scored(ready, change):
     """Sizes agree, so nothing else would notice that rows and predictions do not."""
     run_unit(ready.job())

@@ -30,14 +30,6 @@ def test_the_verdict_line_names_what_was_not_seen():
     assert "not seen: data (nothing there), tracking (all 1)" in found["summary"]
 
 
-def test_an_audit_that_saw_everything_says_no_more():
-    whole = checks()
-    whole[1].judge("p", "")
-    whole[1].skipped.clear()
-    whole[2].skipped.clear()
-    assert certificate(PROJECT, [paper("p")], whole, extent(3))["summary"] == "PASS, 3 of 3 rerun"
-
-
 def test_an_audit_says_how_likely_it_finds_one_altered_fold_and_what_its_records_are():
     found = certificate(PROJECT, [paper("p")], checks(), extent(3))
     assert found["reruns"]["finds_one_altered_fold"] == 3 / 40

@@ -13,7 +13,6 @@ from ldlrepro.judge.claims import (
     HOLDS,
     PARTLY,
     UNTESTED,
-    Share,
     single_checks,
 )
 from ldlrepro.judge.comparisons import Evidence
@@ -54,35 +53,9 @@ def sets(*measured_of_rival: float) -> list[VerdictRow]:
 BEST = {"kind": "best", "methods": ["Mine", "Rival"]}
 
 
-def test_a_claim_holds_where_all_comparisons_come_out():
-    claim = judge(BEST, sets(0.3, 0.4))
-    assert (claim.verdict, claim.printed, claim.measured) == (HOLDS, "2 of 2", "2 of 2")
-    assert (claim.evidence, claim.datasets) == ("", 2)
-
-
-def test_a_claim_says_on_what_it_was_tested_in_place_of_the_papers_data():
-    claim = {"id": "c", "text": "t", "stand_in": "drawn faces", "untested": "no photographs"}
-    found = outcome_of(claim, Evidence([], {}, {}, metrics.BETTER))
-    assert (found.stand_in, found.verdict, found.evidence) == (
-        "drawn faces",
-        UNTESTED,
-        "no photographs",
-    )
-    assert judge(BEST, sets(0.3)).stand_in == ""
-
-
 def test_it_holds_partly_where_more_than_half_do_and_names_the_others():
     claim = judge(BEST, sets(0.3, 0.4, 0.1))
     assert (claim.verdict, claim.measured, claim.evidence) == (PARTLY, "2 of 3", "not: 2 kl")
-
-
-def test_comparisons_are_counted_by_measure_and_by_data_set():
-    rows = [*sets(0.3, 0.1)]
-    rows += [row("Mine", 0.9, 0.8, metric="cosine", better="higher", dataset="0")]
-    rows += [row("Rival", 0.95, 0.7, metric="cosine", better="higher", dataset="0")]
-    claim = judge(BEST, rows)
-    assert claim.by_metric == [Share("kl", "2 of 2", "1 of 2"), Share("cosine", "0 of 1", "1 of 1")]
-    assert claim.by_dataset == [Share("0", "1 of 2", "2 of 2"), Share("1", "1 of 1", "0 of 1")]
 
 
 def test_exceptions_in_print_are_allowed_here_too():
@@ -105,19 +78,6 @@ def test_a_misprint_is_compared_on_neither_side():
     rows[3] = replace(rows[3], verdict=MISPRINT)
     claim = judge(BEST, rows)
     assert (claim.printed, claim.measured) == ("1 of 1", "1 of 1")
-
-
-def test_nothing_measured_is_not_tested():
-    claim = judge(BEST, [row("Mine", 0.1, None), row("Rival", 0.2, None)])
-    assert (claim.verdict, claim.evidence) == (UNTESTED, "not measured: Mine, Rival")
-
-
-def test_deviations_are_better_when_lower_whatever_the_measure():
-    rows = [
-        row("Mine", 0.9, 0.8, metric="cosine", better="higher", stds=("0.01", 0.01)),
-        row("Rival", 0.7, 0.9, metric="cosine", better="higher", stds=("0.02", 0.02)),
-    ]
-    assert judge({**BEST, "statistic": "std"}, rows).verdict == HOLDS
 
 
 def test_rivals_count_jointly_or_each_by_itself():
@@ -151,12 +111,6 @@ def test_an_advantage_is_compared_between_data_sets():
 CURVE = {"4b": {(50, 20): 0.1, (100, 20): 0.09}}
 
 
-@pytest.mark.parametrize(("limit", "verdict"), [(-11, HOLDS), (-9, FAILS)])
-def test_points_of_a_figure_are_compared_in_percent(limit, verdict):
-    check = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_least": limit}
-    assert judge({"kind": "checks", "checks": [check]}, curves=CURVE).verdict == verdict
-
-
 def test_a_fact_of_an_experiment_has_limits_on_both_sides():
     facts = {"times": SimpleNamespace(facts={"ratio": 5.0})}
     check = {"experiment": "times", "fact": "ratio", "at_least": 2, "at_most": 4}
@@ -175,21 +129,6 @@ def test_a_claim_waits_for_all_of_its_checks_and_says_what_is_there():
     assert (claim.verdict, claim.measured) == (UNTESTED, "")
     assert claim.evidence.startswith("so far 1 of 2 hold (not: change in %")
     assert claim.evidence.endswith("not measured: change in % from 50, 20 to 200, 20 in Figure 4b")
-
-
-def test_one_line_of_a_file_may_stand_for_several_points():
-    check = {"figure": "1", "from": [None, 4], "to": [None, [2, 8]], "at_least": 0}
-    curves = {"1": {(None, 2): 0.3, (None, 4): 0.2, (None, 8): 0.1}}
-    claim = judge({"kind": "checks", "checks": [check]}, curves=curves)
-    assert (claim.verdict, claim.measured) == (FAILS, "1 of 2")
-
-
-def test_a_figure_with_few_folds_says_so_beside_its_claim():
-    check = {"figure": "4b", "from": [50, 20], "to": [100, 20], "at_most": 0}
-    claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
-    evidence = Evidence([], CURVE, {}, metrics.BETTER, few_folds={"4b": "2 of 10 folds"})
-    found = outcome_of(claim, evidence)
-    assert (found.verdict, found.evidence) == (HOLDS, "Figure 4b has 2 of 10 folds")
 
 
 @pytest.mark.parametrize("paper", PROJECT.papers, ids=lambda paper: paper.id)
@@ -221,22 +160,6 @@ def test_every_claim_of_the_papers_says_where_it_stands():
 
 
 # ---------------------------------------------------------------------- support, records
-
-
-def test_a_claim_says_on_how_many_of_the_printed_data_sets_it_was_tested():
-    rows = sets(0.3, None, None)
-    rows += [row("Mine", 0.1, 0.2, dataset="alone"), row("Other", 0.1, 0.2, dataset="0")]
-    claim = judge(BEST, rows)
-    assert (claim.datasets, claim.of_datasets) == (1, 3)
-    assert claim.support == "holds on 1 of 3 data sets measured"
-    assert judge({**BEST, "datasets": ["0", "1"]}, rows).support.endswith(
-        "1 of 2 data sets measured"
-    )
-    assert judge(BEST, sets(None)).support == UNTESTED
-    families = {"0": "one", "1": "one"}
-    evidence = Evidence(sets(0.3, 0.4), {}, {}, metrics.BETTER, families=families)
-    told = outcome_of({"id": "c", "text": "t", "test": BEST}, evidence).support
-    assert told == "holds on 2 of 2 data sets measured, 1 independent"
 
 
 @pytest.mark.parametrize(

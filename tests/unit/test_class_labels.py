@@ -32,18 +32,3 @@ def test_another_file_is_refused(tmp_path):
     (tmp_path / class_labels.WHEEL).write_bytes(b"other")
     with pytest.raises(SystemExit, match="another file"):
         class_labels.classes("led7digit", tmp_path)
-
-
-def test_candidates_are_distributions_with_different_names():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 20)
-    found = dict(class_labels.candidates(rng.normal(size=(60, 3)) + y[:, None], y, few=False))
-    assert len(found) == 6 * 5 + 7
-    for D in found.values():
-        np.testing.assert_allclose(D.sum(axis=1), 1)
-
-
-def test_the_printed_numbers_are_those_of_the_paper():
-    assert class_labels.printed("led7digit").tolist() == [
-        *(0.0981, 1.2670, 3.2747, 0.0932, 0.9732, 0.8737)
-    ]

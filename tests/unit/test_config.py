@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from ldlrepro.catalogue import Project, from_environment
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 
 RUN = "config/config.yaml"
@@ -81,20 +81,6 @@ def test_a_variant_that_fixes_a_parameter_takes_it_out_of_the_grid(checkout):
     assert fixed.parameters["b"] == 9
 
 
-def test_a_variants_own_grid_replaces_the_grid(checkout):
-    checkout.write("config/methods/base.yaml", BASE)
-    mine = checkout.project.method("base@regridded")
-    assert (mine.grid, mine.scaling, mine.title) == ({"b": (5, 6)}, "none", "Mine")
-
-
-@pytest.mark.parametrize(
-    ("name", "parameter", "value"),
-    [("ldsvr@C=10.0", "C", 10.0), ("sa_bfgs@max_iter=7", "max_iter", 7)],
-)
-def test_a_name_may_change_any_parameter_of_its_method(name, parameter, value):
-    assert PROJECT.method(name).parameters[parameter] == value
-
-
 INNER = """
 title: Inner
 class: ldl.Regression
@@ -118,22 +104,6 @@ def test_a_grid_reaches_settings_inside_a_parameter(checkout):
     assert bare.grid == {"settings": ({"alpha": 3}, {"alpha": 4})}
 
 
-def test_a_variant_that_fixes_an_inner_setting_takes_it_out_of_the_grid(checkout):
-    checkout.write("config/methods/inner.yaml", INNER)
-    for name, alpha in (("inner@fixed", 7), ("inner@settings__alpha=0.5", 0.5)):
-        fixed = checkout.project.method(name)
-        assert fixed.parameters["settings"] == {"tol": 0.5, "alpha": alpha}
-        assert fixed.grid["settings"] == tuple(
-            {"tol": 0.5, "alpha": alpha, "solver": solver} for solver in ("lsqr", "svd")
-        )
-
-
-def test_an_inner_setting_of_what_holds_none_is_refused(checkout):
-    checkout.write("config/methods/inner.yaml", INNER.replace("{tol: 0.5}", "5"))
-    with pytest.raises(UserError, match="'settings' is 5 and holds no settings"):
-        checkout.project.method("inner")
-
-
 def test_a_project_is_sent_to_another_process_by_its_paths(checkout):
     project = checkout.project
     assert project.method("aa_knn").id == "aa_knn"
@@ -143,28 +113,6 @@ def test_a_project_is_sent_to_another_process_by_its_paths(checkout):
 
 
 # ---------------------------------------------------------------------- names and places
-
-
-@pytest.mark.parametrize(
-    ("load", "word", "wanted"),
-    [
-        (Project.data_set, "sjafe", "Did you mean 'sjaffe'? `ldlrepro list datasets`"),
-        (Project.method, "sa_bfg", "Did you mean 'sa_bfgs'? `ldlrepro list methods`"),
-        (Project.method, "aa_knn@grit", "Did you mean 'aa_knn@grid'?"),
-        (Project.method, "aa_knn@", "unknown method 'aa_knn@'"),
-        (Project.method, "../papers/mslp", "unknown method"),
-        (Project.paper, "structr", "Did you mean 'structrf'? `ldlrepro list papers`"),
-        (Project.protocol, "ldlf_ratio_11", "Did you mean 'ldlf_ratio_10'?"),
-    ],
-)
-def test_an_unknown_name_is_answered_with_the_nearest_and_where_to_look(load, word, wanted):
-    with pytest.raises(UserError) as caught:
-        load(PROJECT, word)
-    assert wanted in str(caught.value)
-
-
-def test_a_far_off_name_gets_no_silly_suggestion():
-    assert nearest("zzzz", ["sjaffe", "movie"]) == ""
 
 
 def test_a_protocol_may_not_be_defined_in_two_papers(checkout):
@@ -187,9 +135,3 @@ def test_the_checkout_is_found_from_a_folder_below_it(monkeypatch, checkout):
     monkeypatch.delenv("LDLREPRO_ROOT")
     monkeypatch.chdir(below)
     assert Project.open().root == Path(checkout.root).resolve()
-
-
-def test_diagnostics_name_the_method_whose_numbers_they_may_explain() -> None:
-    named = {method.diagnoses for method in PROJECT.methods}
-    assert {"ldldf", "sldlf"} <= named
-    assert all(PROJECT.has_method(name) for name in named - {""})

@@ -34,10 +34,7 @@ def test_a_planted_contradiction_surfaces_before_all_others():
         {"dataset": "sjaffe"},
         {"metric": "clark"},
         {"method_id": "sa_bfgs"},
-        {"method_id": ""},
-        {"printed": ""},
         {"setting": "with reuse"},
-        {"better": "none"},
     ],
     ids=str,
 )
@@ -57,8 +54,3 @@ def test_the_verb_lists_those_of_the_papers(checkout, capsys):
     (kl,) = [line for line in found if (line["method"], line["measure"]) == ("sa_bfgs", "kl")]
     assert kl["printed"] == {"mslp": "0.0674", "structrf": "0.0861"}
     assert {line["data set"] for line in found} == {"sjaffe"}
-    assert cli.main(["contradictions"]) == 0
-    told = capsys.readouterr().out
-    assert len(told.partition("\n\n")[2].splitlines()) < 50
-    assert "more rows: --all" in told
-    assert "0.0176" in told  # a known misprint of the LDLDF paper, far apart from all others

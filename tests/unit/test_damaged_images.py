@@ -75,19 +75,6 @@ def test_two_hundred_damaged_images_stop_nothing_and_all_stand_in_the_table(dama
     assert len(listed) == 3 + sum(file.kind == "odd file" for file in damaged)
 
 
-def test_eyes_are_looked_for_in_damaged_albums_too(damaged, capsys):
-    pytest.importorskip("torch", reason="torch is not installed")
-    pytest.importorskip("lz4", reason="mtcnn and lz4 are not installed")
-    assert cli.main(["fetch", "morph"]) == 0
-    assert cli.main(["images", "morph", "--find-eyes", "--threads", "2"]) == 0
-    assert cli.main(["prepare", "morph"]) == 0
-    faces = load_faces(known("morph"), DATA)
-    broken = {file.name for file in damaged if file.kind in (BROKEN, MISSING)}
-    told = {p.file for p in faces.problems if p.kind == "no face"}
-    assert not told & broken  # which have a line of their own
-    assert len(told) > 40
-
-
 # ---------------------------------------------------------------------- what a person sees
 
 
@@ -132,25 +119,3 @@ def test_the_first_frame_counts(tmp_path):
     picture = open_picture(tmp_path / "a.png")
     assert picture.image.getpixel((5, 5)) == (255, 0, 0)
     assert len(picture.odd) == 1
-
-
-def test_a_plain_picture_is_left_as_it_is(tmp_path):
-    for mode, levels in (("L", gradient()), ("RGB", np.dstack([gradient()] * 3))):
-        Image.fromarray(levels).save(tmp_path / "a.png")
-        picture = open_picture(tmp_path / "a.png")
-        assert (picture.image.mode, picture.odd) == (mode, ())
-        np.testing.assert_array_equal(np.asarray(picture.image), levels)
-
-
-def test_of_twins_the_one_that_is_named_is_read(checkout, tmp_path):
-    from ldlrepro.data.images.layouts import Folder
-
-    (tmp_path / "a").mkdir()
-    for name in ("a/One.jpg", "a/one.jpg", "a/two.JPG"):
-        (tmp_path / name).write_bytes(b"")
-    folder = Folder(tmp_path)
-    assert folder.find("a/One.jpg") == "a/One.jpg"
-    assert folder.find("one.jpg") == "a/one.jpg"
-    assert folder.find("A/ONE.JPG") is None
-    assert folder.find("b/TWO.jpg") == "a/two.JPG"
-    assert sorted(folder.twins()) == [("a/One.jpg", "a/one.jpg"), ("a/one.jpg", "a/One.jpg")]

@@ -106,28 +106,3 @@ def test_the_library_reads_the_same_rows_as_the_workflow(dataset: str, tmp_path:
     for one, other in ((ours.groups, theirs.groups), (ours.target, theirs.target_number)):
         np.testing.assert_array_equal(one, other)
     assert ours.labels in ([], theirs.label_names)
-
-
-@pytest.mark.realdata
-def test_movie_has_the_known_zeros_and_repeated_columns(tmp_path: Path) -> None:
-    counts = ready("movie", tmp_path).fingerprint
-    assert (counts["zeros_in_D"], counts["duplicate_columns"]) == (18, 42)
-
-
-@pytest.mark.realdata
-def test_fgnet_densities_are_divided_and_their_ages_kept(tmp_path: Path) -> None:
-    data = ready("fgnet_features", tmp_path)
-    assert data.target is not None
-    assert (data.target.min(), data.target.max()) == (0, 69)
-    np.testing.assert_array_equal(data.D.argmax(axis=1), data.target)
-    assert data.fingerprint["renormalised_rows"] >= 522
-
-
-@pytest.mark.realdata
-def test_the_two_label_sets_of_m2b_share_features_but_no_label_row(tmp_path: Path) -> None:
-    first, second = ready("m2b", tmp_path), ready("m2b_lngoo", tmp_path)
-    order, other = (np.lexsort(data.X.T) for data in (first, second))
-    np.testing.assert_array_equal(first.X[order], second.X[other])
-    assert first.fingerprint["unordered_sha256"] != second.fingerprint["unordered_sha256"]
-    same = np.isclose(first.D[order], second.D[other]).all(axis=1)
-    assert not same.any()

@@ -10,9 +10,8 @@ import pytest
 
 from ldlrepro.judge.bands import Band, SeedNoise
 from ldlrepro.judge.deviations import over_repeats, printed_over
-from ldlrepro.judge.explain import summary
 from ldlrepro.judge.scores import LOCAL, UnitScores
-from ldlrepro.judge.verdicts import FOLDS, NEITHER, OVER, REPEATS, VerdictRow
+from ldlrepro.judge.verdicts import FOLDS, NEITHER, REPEATS
 from ldlrepro.train.records import FoldRow
 from tests.unit.protocols import protocol
 
@@ -75,34 +74,9 @@ def test_a_protocol_that_repeats_its_folds_has_its_deviation_over_repeats_measur
     assert (often.freedom, often.printed_freedom) == (4, 4)
 
 
-def test_without_any_repeated_unit_nothing_is_told_of_repeats() -> None:
-    assert over_repeats(unit_under(), scored(), MEASURE, 0.004, noise_of()) is None
-
-
 def test_splits_are_no_repeats_and_then_nothing_is_told_of_other_folds() -> None:
     splits = unit_under(scheme="shuffle_split", repeats=10, train_share=0.8)
     assert over_repeats(splits, scored(), MEASURE, 0.004, noise_of(repeated())) is None
     assert printed_over("0.0004", 0.004, 10, None) == ""
     assert printed_over("0.0038", 0.004, 10, None) == FOLDS
     assert printed_over("", 0.004, 10, None) == ""
-
-
-def row_with(std_over: str, repeats_std: float | None = 0.0004) -> VerdictRow:
-    return VerdictRow(
-        "p", "1", "faces", "", "kNN", MEASURE, "0.05", "0.001", "lower", "near", measured=0.05,
-        measured_std=0.004, repeats_std=repeats_std, std_over=std_over,
-    )  # fmt: skip
-
-
-def test_other_folds_are_named_only_where_neither_fits() -> None:
-    notes = {over: row_with(over).notes for over in (FOLDS, REPEATS, NEITHER, "")}
-    assert notes[FOLDS] == notes[""] == []
-    assert notes[REPEATS] == [OVER[REPEATS]]
-    assert notes[NEITHER] == [OVER[NEITHER]]
-    told = {over: "\n".join(summary("cell", vars(row_with(over)))) for over in notes}
-    assert [over for over, text in told.items() if "other folds" in text] == [NEITHER]
-    assert (
-        "over folds 0.004, over repeats about 0.0004. The printed one fits repeats."
-        in told[REPEATS]
-    )
-    assert "over repeats not measured" in "\n".join(summary("cell", vars(row_with("", None))))

@@ -11,7 +11,7 @@ import pytest
 
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.data.drawn import draw
-from ldlrepro.data.drawn.sketches import EMOTIONS, write_faces
+from ldlrepro.data.drawn.sketches import write_faces
 from ldlrepro.data.drawn.toy import toy
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
@@ -79,18 +79,6 @@ def test_fewer_persons_leave_no_old_images_behind(tmp_path: Path) -> None:
     after = tree_digest(tmp_path)
     assert sorted(after) == ["images/p00_0.png", "images/p01_0.png", "images/ratings.csv"]
     assert after["images/p00_0.png"] == before["images/p00_0.png"]
-
-
-def test_faces_have_persons_emotions_and_distributions(faces: Dataset) -> None:
-    assert faces.X.shape == (90, 243)
-    assert faces.D.shape == (90, 6)
-    assert faces.labels == EMOTIONS
-    assert faces.groups is not None
-    assert sorted(np.unique(faces.groups, return_counts=True)[1]) == [6] * 15
-    np.testing.assert_allclose(faces.X.sum(axis=1), 1.0, atol=1e-12)
-    np.testing.assert_allclose(faces.D.sum(axis=1), 1.0, atol=1e-12)
-    assert (faces.D > 0).all()
-    assert faces.meta["features"]["extractor"] == "lbp"
 
 
 def test_emotions_of_new_persons_can_be_learnt_from_lbp(faces: Dataset) -> None:

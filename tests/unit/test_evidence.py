@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldl import metrics
 from ldlrepro.judge import evidence
 from ldlrepro.judge.bands import Band, SeedNoise
 from ldlrepro.judge.evidence import Readings, looks
-from ldlrepro.judge.judging import Judge
-from ldlrepro.judge.scores import LOCAL, Sources, UnitScores
+from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.judge.tallies import tally
 from ldlrepro.train.records import OK, FoldRow
 from tests.unit import judged
@@ -85,15 +83,6 @@ def test_where_the_text_misses_the_other_data_sets_choose(three):
     assert tally(rows).holds == 3
 
 
-def test_printed_seconds_have_no_say(three, tiny):
-    """No reading has a score for them; a data set with seconds would choose nothing."""
-    cells = tiny.root / "papers/tiny/cells.csv"
-    lines = [f"tiny,1,{place},,Near,train_time_s,2.0,,lower,,\n" for place in PLACES]
-    cells.write_text(cells.read_text(encoding="utf-8") + "".join(lines), encoding="utf-8")
-    rows = three(dict.fromkeys(PLACES, 0.8), dict.fromkeys(PLACES, 0.5), dict.fromkeys(PLACES, 0.9))
-    assert [row.evidence for row in rows if row.metric == "kl"] == ["predicted"] * 3
-
-
 def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkeypatch):
     """One data set fits what the others do not: with its own digits it would be chosen."""
     means = (
@@ -116,24 +105,6 @@ def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkey
 
     monkeypatch.setattr(Readings, "choose", sees_all)
     assert tally(three(*means)).holds == 1
-
-
-def test_a_data_set_without_a_reading_has_no_say(three, tiny):
-    rows = three(dict.fromkeys(PLACES, 0.8), dict.fromkeys(PLACES, 0.5), dict.fromkeys(PLACES, 0.9))
-    assert "the other 2 data sets fit" in rows[0].choice
-    paper = tiny.plan.project.paper("tiny")
-    known = {
-        one.key: one
-        for place in PLACES[:2]
-        for one in (
-            unit(place, "near", 0.8),
-            unit(place, "near@n_neighbors=2", 0.5),
-            unit(place, "near@n_neighbors=8", 0.9),
-        )
-    }
-    readings = Readings(tiny.plan, paper, Sources(known, {}), SeedNoise({}, {}))
-    chosen = [readings.choose(cell) for cell in tiny.plan.cells(paper)]
-    assert [choice and choice.of for choice in chosen] == [1, 1, 2]
 
 
 def test_a_paper_that_was_not_run_as_stated_is_judged_by_a_reading_and_fitted(three, tiny):
@@ -211,15 +182,3 @@ def test_single_splits_are_independent_and_nothing_drawn_makes_no_noise(tiny):
     assert noise.std(in_order, "kl", 0.4) == 0.0
     forest = tiny.plan.unit("in_order", "toy", "rf_reg")
     assert noise.std(forest, "kl", 0.4) > 0
-
-
-def test_the_reference_tells_how_little_of_the_fold_deviation_a_seed_changes():
-    found = Judge(judged.PLAN, judged.NOWHERE).reference_bands
-    shares = [
-        band.std / band.fold_std
-        for several in found.values()
-        for band in several
-        if band.measure in metrics.BETTER
-    ]
-    assert len(shares) > 100
-    assert 0.03 < np.median(shares) < 0.12

@@ -63,13 +63,6 @@ def test_every_parameter_says_where_it_comes_from() -> None:
     }
 
 
-def test_values_that_differ_between_folds_are_counted() -> None:
-    told = explain.parameters_of(paper("x"), unit("forest", 0.1), method("forest"))
-    values = {p["parameter"]: p["value"] for p in told}
-    assert values["depth"] == "5 (2 folds), 2 (1 folds)"
-    assert values["trees"] == "20"
-
-
 def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_first() -> None:
     units = [unit("forest", 0.30), unit("forest@far", 0.90), unit("forest@wide", 0.11)]
     units += [unit("tree", 0.10), dataclasses.replace(unit("forest@else", 0.1), dataset="other")]

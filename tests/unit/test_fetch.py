@@ -72,14 +72,6 @@ def test_a_broken_download_continues_where_it_stopped(tmp_path: Path, server: Se
     assert naps == [1.0, 2.0]
 
 
-def test_a_later_call_continues_what_an_earlier_one_left(tmp_path: Path, server: Server) -> None:
-    server.answer = lambda h: send_from(h, CONTENT, stop=100_000)
-    assert not get(tmp_path, entry(server.url), attempts=1).available
-    server.answer = send_all
-    assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
-    assert server.ranges == [None, "bytes=100000-"]
-
-
 def test_a_server_that_ignores_range_makes_us_start_over(tmp_path: Path, server: Server) -> None:
     stops = iter([50_000, None])
 
@@ -151,13 +143,6 @@ def test_an_endless_stream_stops_at_the_known_size(tmp_path: Path, server: Serve
     assert sent < 100 * len(CONTENT)
 
 
-def test_without_a_known_size_the_general_limit_holds(tmp_path: Path, server: Server) -> None:
-    wanted = entry(server.url)
-    del wanted["bytes"]
-    status = get(tmp_path, wanted, max_bytes=100_000)
-    assert_absent(status, tmp_path, "more than 100000 bytes")
-
-
 def pour(answer: Callable[[Any], None]) -> Callable[[Any], None]:
     """The client hangs up on purpose; the server's complaint is of no interest."""
 
@@ -190,11 +175,6 @@ def test_a_redirect_to_an_allowed_address_is_followed(tmp_path: Path, server: Se
     assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
 
 
-def test_redirects_in_a_circle_end(tmp_path: Path, server: Server) -> None:
-    server.answer = lambda h: start_answer(h, 302, Location=h.path, Content_Length=0)
-    assert_absent(get(tmp_path, entry(server.url)), tmp_path, "too many redirects")
-
-
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "file:///etc/hostname"])
 def test_addresses_without_https_are_never_opened(tmp_path: Path, url: str) -> None:
     status = get(tmp_path, entry(url), loopback_http=False)
@@ -214,12 +194,6 @@ def test_a_busy_server_is_given_the_time_it_asks_for(
     server.answer, naps = answer, Naps()
     assert_arrived(get(tmp_path, entry(server.url), sleep=naps), tmp_path)
     assert naps == [waited]
-
-
-def test_a_missing_page_is_not_asked_for_again(tmp_path: Path, server: Server) -> None:
-    server.answer = lambda h: start_answer(h, 404, Content_Length=0)
-    assert_absent(get(tmp_path, entry(server.url)), tmp_path, "HTTP status 404")
-    assert len(server.ranges) == 1
 
 
 def test_an_unreachable_server_is_a_reason_and_no_error(tmp_path: Path) -> None:

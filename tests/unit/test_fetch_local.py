@@ -10,13 +10,8 @@ from typing import Any
 
 import pytest
 
-from ldlrepro import cli
-from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
-from ldlrepro.data import fetch as fetching
-from ldlrepro.data.fetch import default_mirrors, fetch
-from ldlrepro.doctor import machine
-from ldlrepro.doctor.lines import BAD
+from ldlrepro.data.fetch import fetch
 from tests.fetch_server import (
     CONTENT,
     OTHER,
@@ -125,24 +120,6 @@ def test_a_data_folder_that_cannot_be_written_is_a_user_error(tmp_path: Path, na
         get(tmp_path, entry("", urls=[]))
 
 
-def test_mirrors_come_from_config_then_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LDLREPRO_DATA_MIRROR", f"{tmp_path / 'b'}:{tmp_path / 'c'}")
-    found = default_mirrors(Project.open(), [tmp_path / "a", tmp_path / "b"])
-    assert found[:3] == [tmp_path / "a", tmp_path / "b", tmp_path / "c"]
-    assert found.count(tmp_path / "b") == 1
-
-
-def test_status_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="ldlrepro fetch demo"):
-        fetching.read_status(tmp_path / "demo")
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / "fetch.json").write_text("[]")
-    with pytest.raises(UserError, match="not a status"):
-        fetching.read_status(tmp_path / "demo")
-
-
 def test_drawing_that_is_cut_short_leaves_no_status_of_an_earlier_one(tmp_path, monkeypatch):
     from ldlrepro.data.fetch import read_status
 
@@ -173,15 +150,3 @@ def test_preparing_waits_for_a_fetch_under_way(tmp_path, dataset):
             with pytest.raises(Waiting):
                 preparing.result(timeout=1)
         assert preparing.result(timeout=60).is_file()
-
-
-def test_a_mirror_that_does_not_exist_is_named(tmp_path, monkeypatch, checkout, capsys) -> None:
-    gone = tmp_path / "gone"
-    monkeypatch.setenv(fetching.MIRRORS, str(gone))
-    assert fetching.missing_mirrors([tmp_path]) == [gone]
-    assert cli.main(["fetch", "toy", "--mirror", str(tmp_path / "away")]) == 0
-    told = capsys.readouterr().err
-    for path in (gone, tmp_path / "away"):
-        assert f"warning: the mirror {path} does not exist\n" in told
-    (found,) = machine._missing_mirrors(checkout.project)
-    assert (found.state, found.found) == (BAD, f"{gone} does not exist")

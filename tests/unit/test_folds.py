@@ -208,27 +208,9 @@ def test_the_digest_sees_every_index(part):
         ({**KFOLD, "fold_size": "up"}, 18, None, "fold_size: up leaves no row of 18"),
         ({**KFOLD, "shuffle": False, "repeats": 2}, 213, None, "the same folds each time"),
         ({"scheme": "shuffle_split", "train_share": 0.1, "repeats": 1}, 4, None, "empty part"),
-        ({"scheme": "shuffle_split", "train_share": 0.9, "repeats": 1}, 4, None, "empty part"),
         ({"scheme": "leave_one_group_out"}, 9, None, "who each row belongs to"),
         ({"scheme": "leave_one_group_out"}, 3, np.array(["ann"] * 3), "belong to one person"),
         ({**KFOLD, "folds": 2, "validation": "next_fold"}, 9, None, "leaves none to fit"),
-        (
-            {**KFOLD, "validation": "holdout", "validation_share": 0.99},
-            10,
-            None,
-            "smaller validation_share",
-        ),
-        (
-            {
-                "scheme": "shuffle_split",
-                "train_share": 0.5,
-                "repeats": 1,
-                "validation": "next_fold",
-            },
-            9,
-            None,
-            "next_fold needs scheme: kfold",
-        ),
     ],
 )
 def test_a_protocol_that_does_not_fit_the_data_says_why(protocol, n, groups, words):

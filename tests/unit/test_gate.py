@@ -10,12 +10,11 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.judge.answer import PaperAnswer, Trouble
 from ldlrepro.judge.gate import pass_gate
 from ldlrepro.judge.scores import REFERENCE
-from ldlrepro.train.records import FAILED, UNAVAILABLE
+from ldlrepro.train.records import FAILED
 from tests.report_pages import answer, unit
 
 KEY = "cv/toy/rf"
 RECORD = Path("results/units/cv/toy/rf/folds_0-1.parquet")
-LACK = "needs a GPU, and there is none here"
 BROKEN = Trouble(KEY, FAILED, ["Traceback\nValueError: no", "again"], 5, [RECORD])
 
 
@@ -50,14 +49,3 @@ def test_a_failed_unit_is_told_once_with_its_last_words_and_its_records(tmp_path
     assert not good
     assert told.count("FAILED cv/toy/rf: 2 of 5 folds: ValueError: no") == 1
     assert told.count(f"  rm {RECORD}\n") == 1
-
-
-@pytest.mark.parametrize(("reason", "again"), [("toy is not available: ask", 0), (LACK, 1)])
-def test_what_was_left_out_is_no_failure_and_told_by_reason(tmp_path, reason, again):
-    left_out = [
-        Trouble(f"cv/{name}/rf", UNAVAILABLE, [reason], 5, [RECORD]) for name in ("toy", "other")
-    ]
-    good, told = passed(tmp_path, answer(troubles=left_out))
-    assert good
-    assert told.count(f"left out: {reason}\n  of cv/toy/rf, cv/other/rf") == 1
-    assert told.count("  rm ") == again, "data are looked for by the workflow itself; cards not"

@@ -56,11 +56,6 @@ def test_a_table_that_cannot_be_is_refused_with_its_line(text, said, tmp_path):
     assert said in str(error.value)
 
 
-def test_a_table_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UserError, match="no such file; it should say which rows"):
-        read_parts(tmp_path / "none.csv", 9, 2)
-
-
 def test_the_folds_of_a_protocol_are_those_of_its_table(ready):
     """From the paper's file to the folds that training reads, and the rule that makes them."""
     rows = np.random.default_rng(0).permutation(60)

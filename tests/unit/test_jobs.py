@@ -55,22 +55,9 @@ def test_what_was_measured_counts_with_a_margin(asked):
     assert asked(jobs.minutes, 0, None, attempt=1) == 50
 
 
-def test_limits_of_other_settings_are_not_below_the_methods_file(asked, tiny):
-    asked.measure(100, 200, 300, 400, peak_mb=1010)
-    tiny.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbors: 3")
-    assert asked(jobs.minutes, attempt=1) == 60
-    assert asked(jobs.mem_mb, attempt=1) == 1600 + jobs.CLUSTER_MB
-
-
 def test_every_attempt_asks_for_twice_as_much(asked):
     assert [asked(jobs.mem_mb, attempt=n) for n in (1, 2, 3)] == [950, 1900, 3800]
     assert [asked(jobs.minutes, attempt=n) for n in (1, 2, 3)] == [60, 120, 240]
-
-
-def test_long_jobs_start_first_and_unknown_ones_before_them(asked):
-    unknown = asked(jobs.priority)
-    asked.measure(1, 1, 1, 50)
-    assert unknown > asked(jobs.priority, 3, 3) > asked(jobs.priority, 0, 2)
 
 
 @pytest.mark.parametrize(
@@ -105,10 +92,3 @@ def test_records_of_this_checkout_count_where_there_is_no_reference(ready, asked
     assert asked(jobs.mem_mb, attempt=1) == 1500 + jobs.CLUSTER_MB
     ready.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbors: 3")
     assert asked(jobs.minutes, attempt=1) == 60, "times of other settings say nothing"
-
-
-def test_a_damaged_record_is_no_measurement(ready, asked):
-    job = ready.job()
-    run_unit(job)
-    job.record.write_bytes(b"PAR1 no more")
-    assert asked(jobs.minutes, attempt=1) == 60

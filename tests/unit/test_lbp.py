@@ -64,26 +64,6 @@ def pattern_bin(bits: list[bool]) -> int:
     return 1 + (ones - 1) * 16 + (16 - begins[0]) % 16
 
 
-def test_images_that_cannot_be_used_are_refused() -> None:
-    with pytest.raises(ValueError, match="larger than 4 x 4"):
-        lbp_histogram(np.zeros((4, 9), np.uint8))
-    with pytest.raises(ValueError, match="grey image"):
-        lbp_histogram(np.zeros((9, 9, 3), np.uint8))
-    with pytest.raises(ValueError, match="whole grey levels"):
-        lbp_histogram(np.zeros((9, 9)))
-
-
-def test_files_give_one_row_each_in_their_order(tmp_path: Path) -> None:
-    from PIL import Image
-
-    images = [random_image(5), smooth_image()]
-    paths = [tmp_path / f"{i}.png" for i in range(2)]
-    for image, path in zip(images, paths, strict=True):
-        Image.fromarray(image).save(path)
-    features = lbp_features(paths)
-    np.testing.assert_array_equal(features, [lbp_histogram(image) for image in images])
-
-
 def test_a_file_that_is_no_image_is_named(tmp_path: Path) -> None:
     path = tmp_path / "broken.png"
     path.write_bytes(b"not an image")

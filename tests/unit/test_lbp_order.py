@@ -18,7 +18,7 @@ from ldlrepro.data.features.lbp import (
     lbp_histogram,
     patterns,
 )
-from ldlrepro.data.features.published import compare, place_eyes
+from ldlrepro.data.features.published import compare
 from ldlrepro.data.fetch import default_mirrors, fetch, local_sources
 from ldlrepro.data.registry import load_ready, prepare
 from tests.here import known
@@ -32,13 +32,6 @@ def pattern_of(image: np.ndarray) -> int:
     histogram = lbp_histogram(image)
     (found,) = np.flatnonzero(histogram)
     return patterns()[found]
-
-
-def test_there_are_242_different_patterns_with_at_most_two_changes() -> None:
-    assert len(set(patterns())) == BINS - 1
-    for code in patterns():
-        bits = [code >> k & 1 for k in range(POINTS)]
-        assert sum(bits[k] != bits[k - 1] for k in range(POINTS)) in (0, 2)
 
 
 @pytest.mark.parametrize(("row", "column", "point"), [(2, 4, 0), (0, 2, 4), (2, 0, 8), (4, 2, 12)])
@@ -130,22 +123,3 @@ def test_the_same_images_in_another_order_are_recognised(drawn: Dataset) -> None
     assert found.readings[0].distance == pytest.approx(0, abs=1e-12)
     assert found.readings[0].nearest == 1.0
     assert found.readings[1].distance > 0.01
-
-
-def test_the_place_of_the_eyes_is_found_beside_a_valley_that_is_less_deep() -> None:
-    """Features drift away from the published ones with the distance from the true place."""
-    rng = np.random.default_rng(3)
-    published, drift = rng.dirichlet(np.ones(BINS), (2, 8))
-    D = rng.dirichlet(np.ones(6), 8)
-
-    def features(eye_x: float, eye_y: float) -> np.ndarray:
-        true = np.hypot(eye_x - 0.34, eye_y - 0.45)
-        other = np.hypot(eye_x - 0.24, eye_y - 0.3) + 0.02
-        share = min(true, other)
-        return (1 - share) * published + share * drift
-
-    best, *others = place_eyes(features, D, published, D)
-    assert (best.eye_x, best.eye_y) == pytest.approx((0.34, 0.45), abs=0.006)
-    assert best.order == "runs"
-    assert best.distance < min(one.distance for one in others)
-    assert len({(one.eye_x, one.eye_y) for one in others}) == len(others) > 80

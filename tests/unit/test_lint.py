@@ -20,12 +20,10 @@ from hypothesis import strategies as st
 from ldl.metrics import ZERO_CONVENTIONS, age_errors, evaluate, label_errors
 from ldlrepro import cli
 from ldlrepro.catalogue import Project
-from ldlrepro.catalogue.papers import Remark
 from ldlrepro.core.errors import UserError
 from ldlrepro.lint.deviations import widest
 from ldlrepro.lint.findings import IMPOSSIBLE, Finding
 from ldlrepro.lint.linter import Beside, examine, table_of_paper
-from ldlrepro.lint.misprints import entries
 from ldlrepro.lint.relations import broken_pair
 from ldlrepro.lint.tables import BETTER, Cell, Printed, read_table
 
@@ -186,12 +184,6 @@ def test_known_oddities_of_the_papers_are_found():
 # ---------------------------------------------------------------------- bounds
 
 
-def test_relations_allow_half_a_printed_unit():
-    intersection = cell("intersection", "0.94")
-    for mean, broken in (("0.06", False), ("0.07", False), ("0.08", True)):
-        assert bool(broken_pair(cell("sorensen", mean), intersection, 3)) == broken
-
-
 @pytest.mark.parametrize("labels", [2, 3, 4, 9])
 def test_no_bound_is_wider_than_it_must_be(labels):
     """Distributions that reach a bound: a thousandth beyond it is impossible."""
@@ -293,21 +285,3 @@ def test_the_verb_says_what_is_wrong_in_sentences_json_and_misprints(
     assert cli.main(["lint", str(file)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "none contradicts another; nothing looks suspicious" in told
-
-
-def test_what_only_looks_odd_ends_with_0(checkout, capsys):
-    assert cli.main(["lint", "structrf"]) == 0
-    assert "suspicious (two tables)" in capsys.readouterr().out
-
-
-def test_misprints_are_entries_that_a_paper_can_have():
-    """Listed in its file, they leave nothing impossible."""
-    for paper in ("structrf", "df_ldl"):
-        cells, beside = table(paper)
-        listed = entries(found_in(paper, True))
-        assert all(Remark.model_validate(entry).proof for entry in listed)
-        keys = [f"{key}s" for key in NAME]
-        names = frozenset(tuple(entry.get(key, [""])[0] for key in keys) for entry in listed)
-        assert names
-        left = examine(cells, replace(beside, misprints=names))
-        assert [finding for finding in left if finding.state == IMPOSSIBLE] == []

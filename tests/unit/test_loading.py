@@ -8,11 +8,6 @@ from ldlrepro.core.errors import UserError
 PROJECT = Project.open()
 
 
-def test_unknown_parameter_is_refused_with_the_nearest_that_exists():
-    with pytest.raises(UserError, match=r"no parameter 'n_neighbours'.*mean 'n_neighbors'"):
-        PROJECT.method("aa_knn").estimator(n_neighbours=3)
-
-
 def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
     plain = {"standardise": False, "mean_share": None}
     assert PROJECT.method("aa_knn").estimator().get_params() == {"n_neighbors": 4, **plain}

@@ -36,12 +36,6 @@ def test_the_tightest_limit_above_the_process_counts(tmp_path, monkeypatch):
     assert 0 < _memory.free_bytes() <= 10_000_000
 
 
-def test_without_a_limit_the_machine_decides(tmp_path, monkeypatch):
-    groups(tmp_path, monkeypatch, job="max")
-    assert _memory._left_of_limits() == []
-    assert _memory.free_bytes() > 10_000_000
-
-
 def test_a_fit_that_cannot_succeed_is_refused_before_it_begins(monkeypatch):
     X, D = sample(n=2000, q=50)
     monkeypatch.setattr(_memory, "free_bytes", lambda: 5e5)

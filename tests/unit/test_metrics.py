@@ -71,23 +71,6 @@ def test_relations_between_measures_hold_on_every_pair_of_rows(pair):
     assert m["kl"] >= -2 * np.log(m["fidelity"]) - tiny if m["fidelity"] > 0 else True
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(pairs(zeros_allowed=False))
-def test_conventions_agree_where_nothing_is_zero(pair):
-    exact = metrics.evaluate(*pair, zeros="exact")["kl"]
-    assert metrics.evaluate(*pair, zeros="clip64")["kl"] == pytest.approx(exact, abs=1e-12)
-    assert metrics.evaluate(*pair, zeros="add64")["kl"] == pytest.approx(exact, abs=1e-8)
-
-
-@pytest.mark.parametrize("zeros", ["clip64", "add64", "exact"])
-def test_label_that_is_zero_in_both_counts_nothing(zeros):
-    D, P = random_rows(1, 20, 4), random_rows(2, 20, 4)
-    padded = [np.insert(rows, 2, 0.0, axis=1) for rows in (D, P)]
-    without = metrics.per_row(D, P, zeros)
-    for name, rows in metrics.per_row(*padded, zeros).items():
-        np.testing.assert_allclose(rows, without[name], atol=1e-13, err_msg=name)
-
-
 def test_each_convention_gives_its_own_value_where_the_prediction_is_zero():
     D, P = [[0.5, 0.5]], [[1.0, 0.0]]
     eps64, eps32 = 2.220446049250313e-16, 1.1920928955078125e-07
@@ -114,13 +97,10 @@ def test_zeros_report_counts_zeros_and_rows_of_infinite_kl():
     ("D", "P", "message"),
     [
         ([[0.5, 0.5]], [[0.2, 0.3, 0.5]], "one shape"),
-        ([0.5, 0.5], [0.5, 0.5], "one shape"),
         (np.empty((0, 3)), np.empty((0, 3)), "one shape"),
         ([[np.nan, 0.5]], [[0.5, 0.5]], "D_true contains NaN"),
-        ([[0.5, 0.5]], [[np.inf, 0.5]], "D_pred contains NaN or infinity"),
         ([[1.5, -0.5]], [[0.5, 0.5]], "D_true contains negative"),
         ([[0.5, 0.5], [0.5, 0.6]], [[0.5, 0.5]] * 2, "row 1 of D_true sums to 1.1"),
-        ([[0.5, 0.5]], [[0.5, 0.5001]], "row 0 of D_pred sums to 1.0001"),
     ],
 )
 def test_what_is_no_distribution_is_refused_by_name(D, P, message):
@@ -129,35 +109,6 @@ def test_what_is_no_distribution_is_refused_by_name(D, P, message):
 
 
 # ---------------------------------------------------------------------- scorers
-
-
-class Predicts:
-    """Gives the rows of X as they are."""
-
-    def predict(self, X):
-        return X
-
-
-@pytest.mark.parametrize(("name", "better"), metrics.BETTER.items())
-def test_scorers_say_higher_is_better(name, better):
-    D, P = random_rows(7, 9, 4), random_rows(8, 9, 4)
-    score = metrics.scorer(name)
-    sign = 1 if better == "higher" else -1
-    assert score(Predicts(), P, D) == sign * metrics.evaluate(D, P)[name]
-    assert score(Predicts(), D, D) > score(Predicts(), P, D)
-    assert score(Predicts(), D, D) == pytest.approx(sign * PERFECT[name], abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("clarke",), r"unknown measure 'clarke'\. Did you mean 'clark'\? There are: chebyshev, "),
-        (("kl", "clip46"), "'clip46'.*Did you mean 'clip64'"),
-    ],
-)
-def test_unknown_measures_name_the_nearest(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        metrics.scorer(*arguments)
 
 
 # ---------------------------------------------------------------------- ages
@@ -169,30 +120,11 @@ def test_age_errors_use_the_raw_prediction():
     assert measured == pytest.approx({"mae": 5.1, "cs5": 50.0})
 
 
-@pytest.mark.parametrize(
-    ("y", "yhat", "message"),
-    [
-        ([1, 2], [1.0], "one length"),
-        ([], [], "one length"),
-        ([1, np.nan], [1.0, 2.0], "y contains NaN"),
-        ([1, 2], [1.0, np.inf], "yhat contains NaN or infinity"),
-    ],
-)
-def test_ages_that_cannot_be_compared_are_refused(y, yhat, message):
-    with pytest.raises(ValueError, match=message):
-        metrics.age_errors(y, yhat)
-
-
 # ---------------------------------------------------------------------- facts, ranks and ratios
 
 
 def value_of(name: str, D: np.ndarray, P: np.ndarray) -> float:
     return metrics.measure(name, D, P, "exact" if name == "kl" else "clip64")
-
-
-def test_facts_are_of_all_measures_of_distributions_in_order():
-    known = {**metrics.BETTER, **metrics.LABEL_BETTER, **metrics.FURTHER_BETTER}
-    assert list(metrics.FACTS) == list(known)
 
 
 @pytest.mark.parametrize("name", metrics.FACTS)
@@ -203,21 +135,6 @@ def test_values_lie_in_the_stated_range(name, pair):
     names = {"c": D.shape[1], "sqrt": np.sqrt, "inf": np.inf}
     low, high = (eval(end, names) for end in metrics.FACTS[name].range.split(" to "))
     assert low - 1e-9 <= value_of(name, D, P) <= high + 1e-9
-
-
-@pytest.mark.parametrize("name", metrics.FACTS)
-def test_opposite_certain_rows_reach_the_worse_end_of_the_range(name):
-    """But for those that zeros or ties keep away from it, which FACTS says."""
-    D, P = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
-    low, high = metrics.FACTS[name].range.split(" to ")
-    worse = low if metrics._sign(name) > 0 else high
-    reached = value_of(name, D, P)
-    if name == "aitchison":
-        assert reached == pytest.approx(np.sqrt(2) * np.log(1e6))
-    elif name == "top_k":
-        assert (reached, metrics.top_k(D, P, k=1)) == (1.0, 0.0)
-    else:
-        assert reached == pytest.approx(eval(worse, {"c": 2, "sqrt": np.sqrt, "inf": np.inf}))
 
 
 def test_rank_correlations_are_scipys_on_rows_with_ties():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import yaml
 from ldlrepro.cli import parser
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.misses import idle, unexplained
+from ldlrepro.plan import Unit
 from tests.unit.judged import PLAN, PROJECT, verdicts
 from tests.unit.test_cells import HEADER, by_key, scored
 
@@ -65,13 +67,23 @@ def test_a_reason_for_an_unknown_method_is_refused(tiny):
         _ = tiny.project.paper("tiny").misses
 
 
+@cache
+def planned() -> set[Unit]:
+    return {unit for paper in PROJECT.papers for unit in PLAN.units(paper)}
+
+
+@cache
+def cells_of(paper: str) -> set[str]:
+    return {row.cell for row in verdicts(paper)}
+
+
 @pytest.mark.parametrize(("paper", "entry"), ENTRIES)
 def test_the_evidence_exists(paper: str, entry: dict[str, str]) -> None:
     evidence = entry["evidence"]
     if evidence.startswith("ldlrepro "):
         args = parser.parse(shlex.split(evidence)[1:])
         if "cell" in args:
-            assert args.cell in {row.cell for row in verdicts(paper)}
+            assert args.cell in cells_of(paper)
     elif evidence.startswith(("docs/", "papers/")):
         path, _, anchor = evidence.partition("#")
         titles = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(), re.MULTILINE)
@@ -81,5 +93,4 @@ def test_the_evidence_exists(paper: str, entry: dict[str, str]) -> None:
         home, _, name = evidence.removeprefix("experiment ").partition("/")
         assert name in PROJECT.paper(home).experiments
     else:
-        units = {unit for home in PROJECT.papers for unit in PLAN.units(home)}
-        assert PLAN.unit_of(evidence) in units
+        assert PLAN.unit_of(evidence) in planned()

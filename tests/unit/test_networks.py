@@ -13,16 +13,13 @@ torch = pytest.importorskip("torch")
 
 from ldl.deep import backbones, weights  # noqa: E402
 from ldl.deep.backbones import BUILDERS, Sizes  # noqa: E402
-from ldl.deep.weights import load_network, random_network  # noqa: E402
+from ldl.deep.weights import load_network  # noqa: E402
 from ldl.errors import UserError  # noqa: E402
 from ldlrepro.catalogue.data_sets import Features  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
 from ldlrepro.data.dataset import DataUnavailable  # noqa: E402
-from ldlrepro.data.drawn.albums import write_album  # noqa: E402
-from ldlrepro.data.features.align import Crop  # noqa: E402
-from ldlrepro.data.features.deep import deep_features, network_of, normalised  # noqa: E402
+from ldlrepro.data.features.deep import network_of, normalised  # noqa: E402
 from ldlrepro.data.fetch import fetch  # noqa: E402
-from ldlrepro.data.images.reading import read_faces  # noqa: E402
 from ldlrepro.data.registry import load_ready, prepare, warning_of  # noqa: E402
 from tests.described import data_set  # noqa: E402
 from tests.traps import Trap  # noqa: E402
@@ -43,10 +40,6 @@ def saved(path: Path, stored: Any) -> tuple[Path, str]:
     return path, sha256_of(path)
 
 
-def small_state(name: str, seed: int = 0) -> dict[str, Any]:
-    return dict(random_network(name, seed, SMALL[name]).network.state_dict())
-
-
 # ---------------------------------------------------------------------- modules
 
 
@@ -61,42 +54,7 @@ def test_names_and_sizes_are_those_of_the_published_weights(name: str) -> None:
     assert sum(p.numel() for p in network.parameters()) == PARAMETERS[name]
 
 
-@each_network
-def test_features_are_what_the_layers_give_one_by_one(name: str) -> None:
-    network = random_network(name, 1, SMALL[name]).network
-    x = torch.randn(2, 3, 224, 224, generator=torch.Generator().manual_seed(0))
-    first, second, _ = (network.classifier[i] for i in CONNECTED[name])
-    with torch.inference_mode():
-        flat = network.avgpool(network.features(x)).flatten(1)
-        fc6 = torch.relu(first(flat))
-        fc7 = torch.relu(second(fc6))
-        assert flat.shape[1] == first.in_features
-        torch.testing.assert_close(network.until(x, "pool5"), flat)
-        averages = network.features(x).mean(dim=(2, 3))
-        torch.testing.assert_close(network.until(x, "pool5_mean"), averages)
-        torch.testing.assert_close(network.until(x, "fc6"), fc6)
-        torch.testing.assert_close(network.until(x, "fc7"), fc7)
-        assert network(x).shape == (2, 4)
-
-
 # ---------------------------------------------------------------------- files of weights
-
-
-@each_network
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_a_file_gives_the_network_it_was_saved_from(
-    name: str, wrapped: bool, tmp_path: Path
-) -> None:
-    state = small_state(name)
-    stored = {"state_dict": {f"module.{k}": v for k, v in state.items()}} if wrapped else state
-    path, digest = saved(tmp_path / "weights.pth", stored)
-    loaded = load_network(name, path, digest, any_size=True)
-    for key, tensor in loaded.network.state_dict().items():
-        torch.testing.assert_close(tensor, state[key])
-    assert loaded.record["sha256"] == digest
-    assert loaded.record["layout"] == "torchvision"
-    assert loaded.warning == ""
-    assert not loaded.network.training
 
 
 @pytest.mark.parametrize("inside", [True, False])
@@ -110,30 +68,11 @@ def test_a_file_that_could_run_code_is_refused_and_runs_none(tmp_path: Path, ins
     assert (tmp_path / "it_ran").exists(), "the trap works"
 
 
-def test_the_first_digits_of_a_checksum_will_do_if_they_are_enough(tmp_path: Path) -> None:
-    path, digest = saved(tmp_path / "weights.pth", small_state("alexnet"))
-    loaded = load_network("alexnet", path, digest[:8], any_size=True)
-    assert loaded.record["sha256"] == digest
-    for too_few in (digest[:7], "0" * 8):
-        with pytest.raises(UserError, match=f"its SHA-256 is {digest}, not {too_few}"):
-            load_network("alexnet", path, too_few, any_size=True)
-
-
 def test_without_weights_nothing_is_made_up(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"needs features\.weights.*weights: 0"):
         network_of(Features(extractor="vgg16"), tmp_path)
     with pytest.raises(DataUnavailable, match="needs weights: type `ldlrepro fetch vgg16`"):
         network_of(Features(extractor="vgg16", weights="vgg16"), tmp_path)
-
-
-def test_random_weights_leave_the_callers_random_numbers_alone() -> None:
-    torch.manual_seed(7)
-    expected = torch.rand(3)
-    torch.manual_seed(7)
-    one = random_network("alexnet", 0, SMALL["alexnet"])
-    torch.testing.assert_close(torch.rand(3), expected)
-    two = random_network("alexnet", 0, SMALL["alexnet"])
-    torch.testing.assert_close(one.network.classifier[1].weight, two.network.classifier[1].weight)
 
 
 # ---------------------------------------------------------------------- features of faces
@@ -146,25 +85,6 @@ def test_preprocessing_by_hand() -> None:
     np.testing.assert_allclose(x.ravel(), expected, rtol=1e-6)
     y = normalised(pixels, weights.PREPROCESSING["vgg_face"])
     np.testing.assert_allclose(y.ravel(), [125.8137, -104.7624, -42.594], rtol=1e-6)
-
-
-def test_rows_stay_with_their_faces_whatever_the_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_album(tmp_path, "fgnet", persons=2, images_per_person=2, seed=1)
-    faces = read_faces(data_set({"reader": "images", "layout": "fgnet"}), tmp_path / "images")
-    loaded = random_network("alexnet", 0, SMALL["alexnet"])
-    options = Features(extractor="alexnet", layer="fc6")
-    whole, recipe, ways = deep_features(faces, Crop(224, 224), options, loaded)
-    monkeypatch.setattr("ldlrepro.data.features.deep.BATCH", 3)
-    parts, _, _ = deep_features(faces, Crop(224, 224), options, loaded)
-    assert whole.shape == (4, 6)
-    np.testing.assert_allclose(parts, whole, atol=1e-6)
-    assert len({row.tobytes() for row in whole}) == 4
-    assert ways == ["landmarks"] * 4
-    assert recipe["layer"] == "fc6, positive parts"
-    with pytest.raises(UserError, match="take 224 x 224 pixels"):
-        deep_features(faces, Crop(100, 224), options, loaded)
 
 
 def test_random_weights_are_said_in_the_record_and_when_preparing(

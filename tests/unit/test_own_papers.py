@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,6 @@ from ldlrepro import experiments
 from ldlrepro.catalogue import from_environment
 from ldlrepro.catalogue.digests import stage_digest
 from ldlrepro.catalogue.project import OWN_FILES
-from ldlrepro.catalogue.schemas import FILES, schema
-from ldlrepro.core.errors import UserError
-from ldlrepro.doctor import templates
 from ldlrepro.plan import Plan
 from ldlrepro.workflow.rules import Rules
 
@@ -62,16 +58,6 @@ def now() -> Plan:
     return Plan(from_environment())
 
 
-def rows_of(paper: str) -> list[dict[str, str]]:
-    plan = now()
-    return plan.published(plan.project.paper(paper))
-
-
-def copies(paper: str) -> int:
-    plan = now()
-    return len(plan.copies(plan.project.paper(paper)))
-
-
 # ---------------------------------------------------------------------- found
 
 
@@ -83,25 +69,6 @@ def test_a_paper_is_found_by_its_folder_its_parent_or_its_file(folder, monkeypat
         assert len(plan.cells(plan.project.paper("mine"))) == 6
         told = Rules(plan, plan.project.run).environment()
         assert told[OWN_FILES] == str(named)  # for jobs
-
-
-def test_rows_are_completed_and_settings_choose_the_method(folder):
-    plan = now()
-    mine = plan.project.paper("mine")
-    rows = plan.published(mine)
-    assert rows[3]["mean"] == "0.1210"
-    assert {row["better"] for row in rows} == {"lower", "higher"}
-    units = {cell.row["setting"]: cell.unit for cell in plan.cells(mine)}
-    assert units["early"].method.id == "train_mean"
-    assert units["late"].method.id == "uniform"
-    assert all(cell.unit.is_own for cell in plan.cells(mine) if cell.unit)
-
-
-def test_its_numbers_are_counted_apart(folder, ask):
-    _, out, _ = ask("verdicts")
-    lines = {line.split("  ")[0]: line.split() for line in out.splitlines()}
-    assert "2345" in lines["the five papers"]
-    assert lines["mine"][1] == "6"
 
 
 def test_what_lies_beside_it_runs_in_it_alone(folder):
@@ -145,15 +112,6 @@ def test_its_measurements_lie_beside_it(folder, ready, ask):
     assert stage_digest(code) != stage_digest(experiments.module_name(structrf, "times"))
 
 
-def test_a_measurement_that_nobody_has_is_found_by_check(folder, ask):
-    (folder / "paper.yaml").write_text(
-        f"{PAPER}experiments:\n  mine: {{title: t, code: protocol}}\n"
-    )
-    status, out, _ = ask("check", folder / "paper.yaml")
-    assert status == 1
-    assert "mine: experiments: there is no protocol.py. Did you mean 'protocols'?" in out
-
-
 def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny, capsys):
     other = folder.parent / "broken"
     other.mkdir()
@@ -173,47 +131,23 @@ def test_one_broken_file_in_a_folder_is_a_warning_and_stops_nothing(folder, tiny
     assert "Did you mean 'title'?" in warned
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("Mine-2", r"the folder's name is the id.*mine_2/"),
-        ("structrf", r"'structrf' is the id of papers/structrf/paper\.yaml"),
-    ],
-)
-def test_a_name_that_will_not_do_is_refused(folder, monkeypatch, name, message):
-    folder.rename(folder.parent / name)
-    monkeypatch.setenv(OWN_FILES, str(folder.parent / name))
-    with pytest.raises(UserError, match=message):
-        _ = now().project.paper_ids
-
-
 # ---------------------------------------------------------------------- mistakes in cells.csv
 
 ONE = "1,toy,,One,kl,0.0110,0.0030,1,"
 MISTAKES = [
     # old, new, and what the one line must hold
     (ONE, "9,toy,,One,kl,0.0110,0.0030,1,", ["line 2", "table: '9'", "paper.yaml"]),
-    (ONE, "1,tyo,,One,kl,0.0110,0.0030,1,", ["line 2", "dataset: 'tyo'", "'toy'?"]),
-    (ONE, "1,,,One,kl,0.0110,0.0030,1,", ["line 2", "dataset: empty"]),
     (ONE, "1,toy,,Oen,kl,0.0110,0.0030,1,", ["line 2", "method: 'Oen'", "'One'?"]),
     (ONE, "1,toy,,One,KL,0.0110,0.0030,1,", ["line 2", "metric: 'KL'", "'kl'?"]),
     (ONE, "1,toy,,One,kl,0.3O,0.0030,1,", ["mean: '0.3O'", "Did you mean 0.30?"]),
     (ONE, '1,toy,,One,kl,"0,0110",0.0030,1,', ["mean: '0,0110'", "Write 0.0110."]),
     (ONE, "1,toy,,One,kl,1.1%,0.0030,1,", ["mean: '1.1%'", "per cent"]),
-    (ONE, "1,toy,,One,kl,1.1e-2,0.0030,1,", ["mean: '1.1e-2'", "0.0003"]),
     (ONE, "1,toy,,One,kl,0.0110±0.0030,,1,", ["0.0110 as mean", "0.0030 as std"]),
-    (ONE, "1,toy,,One,kl,,,1,", ["mean: empty", "`note`"]),
-    (ONE, "1,toy,,One,kl,0.0110,-0.0030,1,", ["std: '-0.0030' is negative"]),
     (ONE, "1,toy,,One,kl,0.0110,0.0030,first,", ["rank: 'first'"]),
     (ONE, f"{ONE}\n{ONE}", ["line 3: the same cell as line 2"]),
     (ONE, "1,toy,,One,kl,0.0110,0.0030", ["line 2: 7 fields", "9 columns"]),
-    (ONE, '1,toy,,"One,kl,0.0110,0.0030,1,', ["line "]),
-    ("2,toy,late", "2,toy,lat", ["line 8", "setting: 'lat'", "tables.2.settings", "'late'?"]),
     ("metric,mean", "measure,mean", ["line 1: there is no column 'metric'"]),
-    ("setting,", "seting,", ["line 1: unknown column 'seting'", "'setting'?"]),
-    ("dataset,setting", "dataset,dataset", ["line 1: the column 'dataset' stands there 2 times"]),
     (CELLS, CELLS.replace(",", ";"), ["line 1: columns are separated by semicolons"]),
-    (CELLS, "", ["line 1: there is no header"]),
 ]
 
 
@@ -228,25 +162,6 @@ def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, ask, old, ne
         assert word in line
 
 
-def test_all_mistakes_are_listed_at_once_up_to_twenty(folder):
-    (folder / "cells.csv").write_text(CELLS.replace("kl,", "lk,").replace("0.0500", "x"))
-    with pytest.raises(UserError) as caught:
-        rows_of("mine")
-    assert len(str(caught.value).splitlines()) == 6
-    lines = [ONE.replace("toy", f"set{n}") for n in range(30)]
-    (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
-    with pytest.raises(UserError) as caught:
-        rows_of("mine")
-    assert len(str(caught.value).splitlines()) == 21
-    assert str(caught.value).endswith("and 10 more")
-
-
-def test_a_file_in_latin_letters_says_so(folder):
-    (folder / "cells.csv").write_bytes(CELLS.replace("printed", "großer").encode("latin-1"))
-    with pytest.raises(UserError, match=r"cells\.csv: not UTF-8"):
-        rows_of("mine")
-
-
 # ---------------------------------------------------------------------- numbers that cannot be
 
 
@@ -254,20 +169,13 @@ def test_a_file_in_latin_letters_says_so(folder):
     ("old", "new", "words"),
     [
         ("kl,0.0110", "kl,-0.0110", ["Table 1, toy, One: kl -0.0110", "0 or more"]),
-        ("chebyshev,0.0500", "chebyshev,1.5", ["chebyshev is 1.5", "between 0 and 1"]),
         ("intersection,0.9500", "intersection,0.9900", ["chebyshev needs a misplaced mass"]),
         ("kl,0.0110,0.0030", "kl,0.0010,0.0003", ["intersection 0.9500", "kl allows 0.02"]),
-        (
-            "tables:",
-            "extra: [{methods: [unifrom]}]\ntables:",
-            ["extra.0.methods: there is no method 'unifrom'", "'uniform'?"],
-        ),
         (
             "late: uniform",
             "late: unifrom",
             ["methods.Two: there is no method 'unifrom'", "'uniform'?"],
         ),
-        ("One: aa_knn", "One: aa_kn", ["methods.One: there is no method 'aa_kn'", "'aa_knn'?"]),
     ],
 )
 def test_what_cannot_be_is_found(folder, ask, old, new, words):
@@ -278,16 +186,6 @@ def test_what_cannot_be_is_found(folder, ask, old, new, words):
     (line,) = [line for line in out.splitlines() if "  BAD  " in line]
     for word in words:
         assert word in line
-
-
-def test_a_listed_misprint_is_no_finding(folder, ask):
-    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    misprint = (
-        "{kind: misprint, tables: ['1'], datasets: [toy], methods: [One], metrics: [kl], proof: x}"
-    )
-    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{misprint}]\n")
-    status, _, _ = ask("check", folder / "paper.yaml")
-    assert status == 0
 
 
 LISTED = "kind: misprint, datasets: [toy], methods: [One], metrics: [chebyshev]"
@@ -315,13 +213,6 @@ def test_the_ground_of_a_misprint_is_looked_for(folder, ask, listed, state, word
     (line,) = [line for line in out.splitlines() if "remarks: " in line]
     assert f"  {state}  " in line
     assert words in line
-
-
-def test_a_misprint_that_the_numbers_show_needs_no_belief(folder, ask):
-    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    listed = LISTED.replace("chebyshev", "kl")
-    (folder / "paper.yaml").write_text(f"{PAPER}remarks: [{{{listed}, tables: ['1'], proof: x}}]\n")
-    assert "remarks: " not in ask("check", folder / "paper.yaml")[1]
 
 
 CLAIMS = """claims:
@@ -369,31 +260,6 @@ def test_parameters_behind_an_at_exist_and_fit_the_rows(folder, ask, method, wor
     assert ask("check", folder / "paper.yaml")[0] == 0
 
 
-def test_a_missing_data_set_stands_beside_the_other_findings(folder, ask):
-    (folder / "paper.yaml").write_text(PAPER.replace("[toy]", "[toy, wines]"))
-    (folder / "cells.csv").write_text(CELLS.replace("kl,0.0110", "kl,-0.0110"))
-    status, out, err = ask("check", folder / "paper.yaml")
-    missing, impossible = [line for line in out.splitlines() if "  BAD  " in line]
-    assert "there is no data set 'wines'" in missing
-    assert "`not_available`" in missing
-    assert f"`ldlrepro new dataset wines --folder {folder}`" in missing
-    assert "0 or more" in impossible
-    assert (status, "Traceback" in err) == (1, False)
-
-
-def test_a_range_of_an_own_measure_is_kept(folder, ask):
-    (folder / "shares.py").write_text("def wrong(D, P):\n    return 1 - D.min(axis=1)\n")
-    yaml = "title: Wrong\nfunction: shares.wrong\nbetter: lower\nrange: [0, 0.5]\n"
-    (folder / "wrong.yaml").write_text(yaml)
-    (folder / "cells.csv").write_text(f"{CELLS}1,toy,,Two,wrong,0.7000,,,\n")
-    _, out, _ = ask("check", folder / "paper.yaml")
-    assert "Table 1, toy, Two: wrong is 0.7000, but must be 0 to 0.5" in out
-    _, out, _ = ask("check", folder / "wrong.yaml")
-    assert "of drawn distributions are outside of 0 to 0.5" in out
-    (folder / "wrong.yaml").write_text(yaml.replace("0.5", "null"))
-    assert "wrong is 0.7000" not in ask("check", folder / "paper.yaml")[1]
-
-
 def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, ask):
     (folder / "paper.yaml").write_text(PAPER.replace("own: [One]", "own: [One]\nyear: 2025"))
     status, _, err = ask("check", folder / "paper.yaml")
@@ -402,41 +268,6 @@ def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, ask):
     same = PAPER.replace("  One: aa_knn\n", "  One: aa_knn\n  One: uniform\n")
     (folder / "paper.yaml").write_text(same)
     assert "the key 'One'" in ask("check", folder / "paper.yaml")[2]
-
-
-def test_a_folder_is_its_paper_or_is_told(folder, ask):
-    assert ask("check", folder)[:2] == ask("check", folder / "paper.yaml")[:2]
-    status, _, err = ask("check", folder.parent)
-    assert status == 2
-    assert f"is a folder without paper.yaml. Name the file to check: {folder}/paper.yaml" in err
-
-
-def test_a_column_of_another_paper_is_noted_until_it_is_declared(folder, tiny, ask):
-    """StructRF's KL on five data sets, as the StructRF paper prints it."""
-    theirs = [
-        row
-        for row in rows_of("structrf")
-        if row["method"] == "StructRF" and row["metric"] == "kl" and row["table"].isdecimal()
-    ]
-    rows = {row["dataset"]: row for row in theirs if 4 <= int(row["table"]) <= 18}
-    lines = [f"1,{d},,One,kl,{row['mean']},{row['std']},," for d, row in rows.items()]
-    (folder / "cells.csv").write_text("\n".join([CELLS.splitlines()[0], *lines]) + "\n")
-    paper = PAPER.replace("[toy]", f"[{', '.join(rows)}]")
-    (folder / "paper.yaml").write_text(paper)
-    _, out, _ = ask("check", folder / "paper.yaml")
-    assert "of suspicious numbers; see `ldlrepro lint mine`" in out
-    _, out, _ = ask("lint", "mine")
-    assert f"{len(rows)} of {len(rows)} numbers of One equal those that structrf" in out
-    copied = "kind: copied, tables: ['1'], methods: [One], from: structrf/StructRF"
-    (folder / "paper.yaml").write_text(f"{paper}remarks: [{{{copied}, proof: all}}]\n")
-    _, out, _ = ask("lint", "mine")
-    assert "nothing looks suspicious" in out
-    assert copies("mine") == len(rows)
-
-
-def test_the_columns_of_four_more_papers_that_were_printed_before_are_declared():
-    assert copies("ldl_hr") == 33
-    assert copies("df_ldl") == 198
 
 
 # ---------------------------------------------------------------------- templates
@@ -452,15 +283,6 @@ def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, ask, kind):
     assert status == 0, out
     assert "Nothing wrong" in out
     assert "  note  not so" not in out
-
-
-@pytest.mark.parametrize("kind", list(templates.EXAMPLES))
-def test_a_template_names_every_key_with_its_meaning(kind):
-    words = {"name": "mine", "year": 2026, "title": "Mine", "camel": "Mine"}
-    text = templates.text_of(kind, words)
-    for key, told in schema(FILES[kind])["properties"].items():
-        assert re.search(rf"^(#   )?{key}:", text, re.MULTILINE), key
-        assert told["description"].split()[0] in text, key
 
 
 def test_a_template_overwrites_nothing(tiny, tmp_path, ask):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 
 import pytest
@@ -66,8 +65,6 @@ def test_a_driver_that_does_not_answer_is_none(tool, header, card, status):
     ("driver", "torch", "state", "said"),
     [
         (machine(), build(), GOOD, "fit together"),
-        (machine(cuda=(13, 1)), build(), GOOD, "fit together"),
-        (machine(), build(cuda=(12, 6)), GOOD, "fit together"),
         (machine(), build(cuda=(13, 2)), NOTE, "a newer driver has all"),
         (machine(cuda=(12, 8)), build(), BAD, "needs driver 580 or newer; see docs/gpu.md"),
         (machine(), build(cuda=None), BAD, "make TORCH=gpu setup"),
@@ -86,27 +83,11 @@ def test_what_fits_and_what_does_not(driver, torch, state, said):
     [
         ((9, 0), ("sm_80", "sm_90"), True),
         ((8, 9), ("sm_80", "sm_86"), True),
-        ((8, 0), ("sm_86",), False),
         ((9, 0), ("sm_80",), False),
         ((9, 0), ("sm_80", "compute_80"), True),
         ((12, 0), ("sm_90a",), False),
-        ((9, 0), ("sm_90a",), True),
         ((10, 3), ("sm_100f",), True),
-        ((12, 0), ("sm_100", "sm_120"), True),
     ],
 )
 def test_which_cards_run_which_code(capability, archs, runs):
     assert pairing.has_code_for(capability, archs) == runs
-
-
-def test_a_torch_that_cannot_be_imported_is_a_finding(monkeypatch):
-    found = builtins.__import__
-
-    def broken(name, *rest):
-        if name == "torch":
-            raise OSError("libcudart.so.13: cannot open shared object file")
-        return found(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", broken)
-    line = pairing.examine()
-    assert (line.state, "libcudart" in line.found) == (BAD, True)

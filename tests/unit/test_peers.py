@@ -13,7 +13,7 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.core.errors import UserError
 from ldlrepro.peers import python_ldl
-from ldlrepro.peers.python_ldl import Process, PythonLDL
+from ldlrepro.peers.python_ldl import PythonLDL
 from ldlrepro.train.records import FAILED, OK, read_rows
 
 ALGORITHMS = '''
@@ -44,12 +44,6 @@ class Slow(Mean):
 class Asleep(Mean):
     def fit(self, X, D):
         time.sleep(60)
-
-class Waits(Mean):
-    """Takes wall seconds, as on a busy machine, but no CPU seconds."""
-    def fit(self, X, D):
-        time.sleep(2)
-        return Mean.fit(self, X, D)
 
 class Broken(Mean):
     def fit(self, X, D):
@@ -135,19 +129,6 @@ def test_a_fit_that_took_too_long_is_not_tried_on_the_next_fold():
     assert "Slow did not finish its fit in 1 s" in said(X)
     assert "an earlier fit of this job in 1 s, so this one was not tried" in said(X[1:])
     assert "did not finish its fit" in said(X[:, 1:])
-
-
-def test_a_busy_machine_spoils_no_fit():
-    assert PythonLDL(algorithm="Waits", time_limit=1).fit(X, D).predict(X).shape == (40, 4)
-
-
-def test_nothing_is_left_of_a_model_that_is_gone():
-    peer = Process("Mean", 60.0)
-    folder, process = peer.folder, peer._process
-    assert folder.is_dir()
-    del peer
-    wait_for(lambda: process.poll() is not None)
-    assert not folder.exists()
 
 
 def test_a_killed_run_leaves_no_process_behind(tmp_path):

@@ -12,7 +12,7 @@ from ldlrepro.folds.making import protocol_folds
 from ldlrepro.folds.splits import make_folds
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.scores import UnitScores
-from papers.drf.age_order import ascending, whitened
+from papers.drf.age_order import whitened
 from papers.structrf.row_order import best_cut, nearest
 from tests.described import data_set
 from tests.report_pages import measured
@@ -91,10 +91,6 @@ def test_places_change_and_controls_have_none(units) -> None:
     places = [(line.method, line.rank_mixed, line.rank_apart) for line in found.lines]
     assert places == [("aa_knn", 1, 2), ("sa_bfgs", 2, 1), ("rf", 3, 3)]
     assert found.agreement["kl"] == pytest.approx(1 / 3)  # one of three pairs turned round
-
-
-def test_ages_that_fall_begin_another_person():
-    assert ascending(np.array([3, 3, 9, 2, 5, 1])).tolist() == [0, 0, 0, 1, 1, 2]
 
 
 def test_whitening_finds_persons_behind_what_varies_most():

@@ -11,7 +11,7 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.data import load_ready
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images import load_faces
@@ -55,12 +55,6 @@ def test_every_row_is_the_aligned_image_of_the_same_row_of_the_data_set(morph):
     assert sum(about["placed_by"].values()) == 15
 
 
-def test_several_processes_write_the_bytes_of_one(morph, monkeypatch):
-    monkeypatch.setattr("ldlrepro.data.pixels.ROWS_AT_ONCE", 4)
-    first = make_pixels(known("morph"), Workspace()).read_bytes()
-    assert make_pixels(known("morph"), Workspace(), workers=3).read_bytes() == first
-
-
 def test_the_verb_says_how_far_it_is_and_leaves_no_half_file(morph, capsys):
     assert cli.main(["pixels", "morph"]) == 0
     assert "morph: images aligned: 15 of 15" in capsys.readouterr().err
@@ -70,22 +64,6 @@ def test_the_verb_says_how_far_it_is_and_leaves_no_half_file(morph, capsys):
         make_pixels(known("morph"), Workspace())
     assert Workspace().pixels("morph").read_bytes() == before
     assert not list((DATA / "ready").glob(".*.part"))
-
-
-@pytest.mark.parametrize(
-    ("dataset", "status", "reason"),
-    [
-        ("toy", 0, "toy is a table of features without photographs"),
-        ("fgnet", 1, "keepers of the FG-NET"),
-    ],
-)
-def test_a_data_set_without_photographs_says_why_it_has_no_pixels(
-    checkout, dataset, status, reason
-):
-    assert cli.main(["fetch", dataset, "--offline"]) == status
-    assert cli.main(["prepare", dataset]) == status
-    with pytest.raises(DataUnavailable, match=f"needs images: .*{reason}"):
-        load_pixels(make_pixels(known(dataset), Workspace()))
 
 
 # ---------------------------------------------------------------------- rows of it

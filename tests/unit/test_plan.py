@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ldlrepro.catalogue import Project, Request, RunConfig
 from ldlrepro.catalogue.methods import Resources
 from ldlrepro.core.errors import UserError
-from ldlrepro.plan import Cell, Chunk, Plan, Unit, is_quoted
+from ldlrepro.plan import Cell, Chunk, Plan, Unit
 from ldlrepro.plan.past_runs import Measured
 from ldlrepro.plan.planning import LONGEST_JOB_S
 
@@ -37,30 +37,6 @@ def cell(paper: str, table: str, dataset: str, method: str, setting: str = "") -
 # ---------------------------------------------------------------------- cells
 
 
-def test_a_plain_row_is_measured_under_the_papers_own_protocol():
-    method = MSLP.methods["CPNN"].method
-    assert cell("mslp", "1", "sjaffe", "CPNN").unit == PLAN.unit("mslp", "sjaffe", method)
-
-
-def test_a_printed_data_set_may_be_another_one_here():
-    assert cell("mslp", "2", "m2b", "SA-BFGS").unit.data_set.id == "m2b_lngoo"
-
-
-def test_a_printed_method_may_have_a_note(tiny):
-    own = "{method: near, note: as another paper has it}"
-    tiny.edit("papers/tiny/paper.yaml", "Near: near", f"Near: {own}")
-    head = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note"
-    tiny.write("papers/tiny/cells.csv", f"{head}\ntiny,1,toy,,Near,kl,0.5,,lower,,\n")
-    plan = tiny.plan
-    (found,) = plan.cells(plan.project.paper("tiny"))
-    assert found.unit == plan.unit("tiny", "toy", "near")
-    assert found.note == "as another paper has it"
-
-
-def test_a_table_may_have_its_own_protocol():
-    assert cell("drf", "IV", "fgnet", "DRF", "leave-one-person-out").unit.protocol.id == "drf_fgnet"
-
-
 def test_a_setting_may_have_its_own_protocol_and_variant():
     found = cell("ldlf", "3", "morph_sub", "dLDLF", "training ratio 20%; AlexNet")
     assert found.unit == PLAN.unit("ldlf_ratio_20", "morph_sub", "dldlf@alexnet")
@@ -78,33 +54,7 @@ def test_numbers_that_an_experiment_measures_have_no_unit():
         assert {(c.unit, c.experiment, c.skip) for c in found} == {(None, experiment, "")}
 
 
-def test_a_difference_knows_what_it_is_taken_to():
-    found = cell("structrf", "21", "sjaffe", "StructRF*")
-    assert (found.unit.method.id, found.base.method.id) == ("structrf_star", "structrf")
-    assert found.unit.data_set.id == found.base.data_set.id == "sjaffe"
-
-
-def test_only_what_the_paper_itself_says_counts_as_quoted():
-    assert is_quoted({"quoted_from": "[27]"})
-    assert not is_quoted({"quoted_from": "inferred: [46]"})
-    assert not is_quoted({"quoted_from": ""})
-
-
 # ---------------------------------------------------------------------- units
-
-
-def test_units_are_sorted_and_each_stands_once():
-    for paper in PLAN.project.papers:
-        units = PLAN.units(paper)
-        assert units == sorted(set(units))
-
-
-def test_controls_are_extra_units():
-    with_extra = set(PLAN.units(MSLP))
-    without = set(PLAN.units(MSLP, extra=False))
-    assert without < with_extra
-    assert PLAN.unit("mslp", "sjaffe", "uniform") in with_extra - without
-    assert PLAN.unit("mslp", "m2b_lngoo", "uniform") in with_extra
 
 
 @pytest.mark.parametrize("paper", PLAN.project.real_papers(), ids=lambda paper: paper.id)
@@ -116,16 +66,6 @@ def test_without_extra_units_only_those_are_left_that_printed_numbers_are_judged
         if not cell.skip
     ]
     assert set(PLAN.units(paper, extra=False)) == set(filter(None, behind))
-
-
-def test_a_paper_without_printed_numbers_runs_every_method_on_every_set(tiny):
-    plan = tiny.plan
-    paper = plan.project.paper("tiny")
-    assert plan.cells(paper) == []
-    assert plan.units(paper) == [
-        plan.unit("tiny", "toy", "near"),
-        plan.unit("tiny", "toy", "train_mean"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -186,36 +126,6 @@ def test_a_measured_unit_is_cut_into_jobs_of_limited_length_but_not_within_a_fol
         assert sum(seconds[here.first : there.first + 1]) > LONGEST_JOB_S
 
 
-def test_the_reference_cuts_a_dear_unit():
-    unit = PLAN.unit("mslp", "sbu_3dfe", "aa_bp@toolbox")
-    seconds = PLAN.past_runs.reference(unit).seconds
-    for chunk in PLAN.chunks(unit):
-        length = sum(seconds[chunk.first : chunk.last + 1])
-        assert length <= LONGEST_JOB_S or chunk.first == chunk.last
-    assert len(PLAN.chunks(unit)) > 1
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [("0-4", "5-9", False), ("0-4", "4-4", True), ("all", "7-8", True), ("3-3", "0-9", True)],
-)
-def test_chunks_overlap_when_they_share_a_fold(a, b, expected):
-    one, other = Chunk.parse(a_unit(), a), Chunk.parse(a_unit(), b)
-    assert one.overlaps(other) == other.overlaps(one) == expected
-
-
-def test_where_only_the_data_know_the_number_of_folds_there_is_one_chunk():
-    assert PLAN.chunks(PLAN.unit("drf_fgnet", "morph", "uniform")) == [
-        Chunk(PLAN.unit("drf_fgnet", "morph", "uniform"))
-    ]
-
-
-@pytest.mark.parametrize("folds", [(), (0, 9), (5, 5)])
-def test_a_chunks_name_reads_back(folds):
-    chunk = Chunk(a_unit(), *folds)
-    assert Chunk.parse(a_unit(), chunk.name) == chunk
-
-
 @pytest.mark.parametrize("name", ["", "abc", "5", "3-1", "-1-3", "1-", "0-4-9", "0-x", "0 - 4"])
 def test_a_name_that_is_no_chunk_is_refused_with_an_example(name):
     with pytest.raises(UserError, match=r"such as 0-4"):
@@ -239,19 +149,11 @@ def test_resources_go_from_defaults_over_the_method_to_the_data_set(checkout):
     [
         ("ldldf_persons", "sjaffe", 10),
         ("drf_fgnet", "fgnet", 82),
-        ("drf_fgnet", "drawn_fgnet", 12),
-        ("drf_fgnet_features_persons", "fgnet_features", 82),
         ("drf_fgnet", "drawn_jaffe", 10),
         ("drf_fgnet", "morph", None),
-        ("ldldf", "sjaffe", 10),
     ],
 )
 def test_folds_are_counted_without_the_data_where_a_file_states_the_persons(
     protocol, dataset, count
 ):
     assert PLAN.unit(protocol, dataset, "uniform").count_folds() == count
-
-
-def test_each_person_left_out_may_be_a_job_of_its_own():
-    cut = PLAN.chunks(PLAN.unit("drf_fgnet", "fgnet", "drf"))
-    assert [(chunk.first, chunk.last) for chunk in cut] == [(i, i) for i in range(82)]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import re
-import signal
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -94,41 +91,6 @@ def test_a_file_gets_a_line_now_and_then_and_the_last_one(file):
     assert lines[-1].startswith("[100 of 100 units, 100 of 102 steps]")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "units", "words"),
-    [
-        (10, 4, "about 30 s left"),
-        (60, 10, "about 9 min left"),
-        (600, 20, "about 3.2 h left"),
-    ],
-)
-def test_the_time_left_is_told_in_fitting_units(terminal, seconds, units, words):
-    terminal.plan(units)
-    terminal.start(0)
-    terminal.now += seconds
-    terminal.finish(0)
-    assert words in terminal.text
-
-
-def test_messages_start_on_a_line_of_their_own(terminal):
-    terminal.plan(3)
-    terminal.start(0)
-    terminal.finish(0)
-    terminal.send(LogEvent.ERROR, "something broke", exception="X")
-    terminal.send(None, "and then this")
-    assert terminal.text.endswith("train sjaffe/0-9\nsomething broke\nand then this\n")
-
-
-def test_a_dry_run_looks_as_usual(monkeypatch):
-    run = Run(monkeypatch, io.StringIO(), dryrun=True)
-    run.send(None, "Building DAG of jobs...")
-    run.plan(10)
-    run.send(LogEvent.SHELLCMD, None, shellcmd="ldlrepro run x", printshellcmd=True, cmd="ldl")
-    assert "Building DAG" in run.text
-    assert "Job stats:\ntrain 10" in run.text
-    assert "units" not in run.text
-
-
 # ---------------------------------------------------------------------- verbs
 
 
@@ -156,23 +118,6 @@ def test_silent_work_speaks_after_three_seconds_and_leaves_a_terminal_clean(cloc
     told = waits(clock, Terminal(), 4)
     assert "judging papers: 2 of 9, 4 s so far" in told
     assert told.endswith("\r\x1b[K")
-
-
-def test_in_a_log_silent_work_is_one_line_now_and_then(clock):
-    assert waits(clock, io.StringIO(), 14) == ""
-    lines = waits(clock, io.StringIO(), 40).splitlines()
-    assert lines == [f"judging papers: 2 of 9, {n} s so far" for n in (15, 30)]
-
-
-def test_work_that_takes_long_is_told_while_it_goes_on(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "SECONDS_IN_A_LOG", 0.0)
-    with progress.waiting("judging papers"):
-        ends = time.monotonic() + 5
-        while "judging papers: " not in (told := capsys.readouterr().err):
-            assert time.monotonic() < ends
-            time.sleep(0.1)
-    assert re.match(r"judging papers: \d s so far\n", told)
-    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
 def test_quiet_verbs_say_nothing_but_answers_and_errors(checkout, capsys):

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from ldl import AAKNN
 from ldlrepro.core.kept_lines import KeptLines
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import Dataset
-from ldlrepro.experiments import Inputs, protocols
-from ldlrepro.experiments.printed_digits import Printed, as_printed, together
+from ldlrepro.experiments import protocols
+from ldlrepro.experiments.printed_digits import Printed, as_printed
 from ldlrepro.experiments.protocol_runs import (
     FOLDS,
     IN_ORDER,
     MEASURES,
     OVER_REPEATS,
-    PERSONS,
     SHUFFLED,
     Runs,
     folds_for,
-    stated_by,
 )
-from ldlrepro.plan import Plan
-from tests.unit.judged import PLAN, PROJECT
-from tests.unit.protocols import protocol
+from tests.unit.judged import PROJECT
 
 SPLITS = "10 splits, 80 %"
 SEEDS = 20
@@ -103,18 +94,6 @@ def test_folds_in_the_order_of_the_file_are_told_with_their_count(setting, drift
     assert found.inside == 12
 
 
-def test_rest_of_the_rows_in_the_last_fold_is_told_from_larger_first_folds(tmp_path):
-    rows = Drawn("drifting", tmp_path)
-    rows.data = Dataset(**{**vars(rows.data), "X": rows.data.X[:298], "D": rows.data.D[:298]})
-    rows.scores = Runs(PROJECT, rows.data, 2026, KeptLines(tmp_path / "fewer.jsonl")).scores
-    how = f"{IN_ORDER}, rest in the last"
-    found = rows.conclude(rows.print_of("aa_knn", how, 0))
-    assert (found.best.folds, found.best.kind, found.verdict) == (how, IN_ORDER, "told")
-    assert found.next_folds.chance <= 0.05
-    joint = together([found.cuts, found.cuts])
-    assert min(joint, key=lambda name: joint[name].strength) == how
-
-
 @pytest.mark.parametrize("setting", COUNTS)
 def test_shuffled_folds_and_their_count_are_told_from_the_order_and_from_splits(setting, drifting):
     printed = drifting.print_of(setting, SHUFFLED, UNSEEN)
@@ -142,29 +121,6 @@ def test_neighbours_of_shared_distances_are_those_of_the_method(mixed, tmp_path)
             np.testing.assert_allclose(runs._mean_of_neighbours(4, fold), theirs, rtol=1e-12)
 
 
-def test_folds_test_each_row_once_or_are_splits():
-    data = rows_in("mixed")
-    for folds in folds_for(data):
-        made = folds.make(data, ("seed",))
-        tested = np.sort(np.concatenate([fold.test for fold in made]))
-        if folds.definition["scheme"] != "shuffle_split" and folds.repeats == 1:
-            assert tested.tolist() == list(range(len(data.D)))
-        assert all(set(fold.train).isdisjoint(fold.test) for fold in made)
-
-
-def names(data: Dataset) -> list[str]:
-    return [folds.name for folds in folds_for(data)]
-
-
-def test_persons_are_a_way_of_their_own_only_where_the_order_cuts_through_them():
-    data = rows_in("mixed")
-    assert PERSONS not in names(data)
-    in_blocks = Dataset(**{**vars(data), "groups": np.repeat(np.arange(10), 30)})
-    assert PERSONS not in names(in_blocks)
-    uneven = np.repeat(np.arange(10), [20, 40] * 5)
-    assert PERSONS in names(Dataset(**{**vars(data), "groups": uneven}))
-
-
 def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
     data = rows_in("mixed")
     place = tmp_path / "kept.jsonl"
@@ -184,25 +140,6 @@ def test_scores_are_computed_once_and_survive_half_a_line(tmp_path):
 TEN_TIMES_FIVE = "10 times 5 folds"
 
 
-def means_and_deviations(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return numbers[: len(MEASURES)], numbers[len(MEASURES) :]
-
-
-def test_a_deviation_over_repeats_is_that_of_the_means_of_repeats(mixed):
-    over_folds, over_repeats = (
-        means_and_deviations(mixed.scores("aa_knn", FOLDS[name], 0))
-        for name in (TEN_TIMES_FIVE, f"{TEN_TIMES_FIVE}, {OVER_REPEATS}")
-    )
-    np.testing.assert_allclose(over_folds[0], over_repeats[0], rtol=1e-12)
-    runs = Runs(PROJECT, mixed.data, 2026, KeptLines(mixed.folder / "again.jsonl"))
-    method = PROJECT.method("aa_knn")
-    made = FOLDS[TEN_TIMES_FIVE].make(mixed.data, (2026, "protocols", TEN_TIMES_FIVE, 0))
-    scores = np.array([runs._score(method, fold, 0) for fold in made])
-    by_repeat = [scores[[f.repeat == repeat for f in made]].mean(axis=0) for repeat in range(10)]
-    np.testing.assert_allclose(over_repeats[1], np.std(by_repeat, axis=0, ddof=1), rtol=1e-12)
-    np.testing.assert_allclose(over_folds[1], scores.std(axis=0, ddof=1), rtol=1e-12)
-
-
 def test_a_planted_deviation_over_repeats_is_recognised(mixed):
     planted = f"{TEN_TIMES_FIVE}, {OVER_REPEATS}"
     found = mixed.conclude(mixed.print_of("aa_knn", planted, UNSEEN), repeats=True)
@@ -211,119 +148,4 @@ def test_a_planted_deviation_over_repeats_is_recognised(mixed):
     assert found.against[SHUFFLED].as_strong == found.against[TEN_TIMES_FIVE].as_strong == 0
 
 
-@pytest.mark.parametrize(
-    ("definition", "expected"),
-    [
-        ({"folds": 10}, [SHUFFLED]),
-        ({"folds": 7}, ["7 folds, shuffled"]),
-        ({"folds": 10, "shuffle": False, "fold_size": "down"}, [f"{IN_ORDER}, rest in the last"]),
-        ({"folds": 4, "repeats": 3}, ["3 times 4 folds", f"3 times 4 folds, {OVER_REPEATS}"]),
-        ({"scheme": "shuffle_split", "repeats": 5, "train_share": 0.7}, ["5 splits, 70 %"]),
-        ({"scheme": "leave_one_group_out", "folds": 3}, ["3 folds, persons apart"]),
-        ({"folds": 10, "by_print": "its digits"}, []),
-    ],
-)
-def test_what_a_paper_states_is_among_the_ways(definition, expected):
-    data = replace(rows_in("mixed"), groups=np.repeat(np.arange(10), [20, 40] * 5))
-    stated = stated_by(protocol({"scheme": "kfold", **definition}), data)
-    assert [folds.name for folds in stated] == expected
-    assert set(expected) <= {folds.name for folds in folds_for(data, stated)}
-
-
-def test_repeats_that_a_paper_states_are_tried_and_decided_even_with_dear_methods(mixed):
-    stated = stated_by(protocol({"scheme": "kfold", "folds": 4, "repeats": 3}), mixed.data)
-    printed = mixed.print_of("aa_knn", SHUFFLED, UNSEEN)
-    asked = {"settings": ["aa_knn"], "seeds": 6}
-    ways = protocols.Ways(
-        mixed.scores, folds_for(mixed.data, stated), asked, printed, stated
-    ).conclude()
-    assert {"3 times 4 folds", f"3 times 4 folds, {OVER_REPEATS}"} <= set(ways.against)
-    assert not {name for name in ways.against if name.startswith("10 times")}
-    assert len(ways.against["3 times 4 folds"].way.numbers) == 6
-
-
-def test_nothing_is_likely_without_a_digit_that_agrees(drifting):
-    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
-    told = drifting.conclude(printed)
-    assert (told.verdict, told.agreeing) == ("told", 12)
-    near = replace(printed, values=printed.values + 4 * printed.half)
-    found = drifting.conclude(near)
-    assert found.agreeing == 0
-    assert found.fits
-    assert found.runner_up.chance <= 0.05
-    assert (found.verdict, found.setting_verdict) == ("cannot be told", "cannot be told")
-    joint = protocols._joint_line(
-        "AA-kNN", [protocols.Found("AA-kNN", "drawn", near, found, [], 10)]
-    )
-    assert joint[-1] == "cannot be told"
-
-
 # ---------------------------------------------------------------------- tables
-
-
-def test_rows_are_measured_summed_up_and_what_tells_nothing_is_named(
-    drifting, tmp_path, monkeypatch
-):
-    printed = drifting.print_of("aa_knn", IN_ORDER, 0)
-    rows = [
-        {
-            "table": "1",
-            "dataset": dataset,
-            "setting": "",
-            "method": "AA-kNN",
-            "metric": measure,
-            "mean": f"{printed.values[place]:.4f}",
-            "std": f"{printed.values[len(MEASURES) + place]:.4f}",
-        }
-        for dataset, count in (("drawn", 6), ("absent", 6), ("short", 1))
-        for place, measure in enumerate(MEASURES[:count])
-    ]
-    rows = [row if row["dataset"] != "short" else {**row, "std": ""} for row in rows]
-    monkeypatch.setattr(Plan, "published", lambda self, paper: rows)
-    monkeypatch.setattr(Inputs, "available", lambda self: ["drawn", "short"])
-    monkeypatch.setattr(Inputs, "load", lambda self, dataset: drifting.data)
-    inputs = Inputs(
-        Plan(PROJECT),
-        Workspace(tmp_path, tmp_path),
-        ["drawn", "absent", "short"],
-        PROJECT.protocol("mslp"),
-        lambda text: None,
-    )
-    splits = protocol({"scheme": "shuffle_split", "repeats": 10, "train_share": 0.8})
-    unit = SimpleNamespace(protocol=splits)
-    cells = [SimpleNamespace(row=row, unit=unit) for row in rows]
-    monkeypatch.setattr(Plan, "cells", lambda self, paper: cells)
-    outcome = protocols.measure(inputs, 2026, {"AA-kNN": ASKED})
-    by_row, joint, nothing = outcome.tables
-    row = dict(zip(by_row.columns, by_row.rows[0], strict=True))
-    assert row["folds"] == IN_ORDER
-    assert row["digits that agree"] == "12 of 12"
-    assert row["deviations with n-1, n"].startswith("6, ")
-    assert row["stated folds"].startswith(f"{SPLITS}: 0 of ")
-    together = dict(zip(joint.columns, joint.rows[0], strict=True))
-    assert (together["folds"], together["nearest on"]) == (IN_ORDER, "1 of 1")
-    assert together["settings"] == "aa_knn (1)"
-    assert nothing.rows == [
-        ["AA-kNN", "absent", "cannot be told: data not here"],
-        ["AA-kNN", "short", "cannot be told: fewer than 4 numbers printed"],
-    ]
-    tables = [asdict(table) for table in outcome.tables]
-    assert json.loads(json.dumps(tables)) == tables
-
-
-@pytest.mark.parametrize(
-    "paper", [p for p in PROJECT.papers if "protocols" in p.experiments], ids=lambda paper: paper.id
-)
-def test_what_a_paper_asks_for_exists(paper):
-    spec = paper.experiments["protocols"]
-    asked = spec.parameters
-    as_printed = {paper.use_dataset.get(name, name): name for name in paper.datasets}
-    printed = {row["method"] for row in PLAN.published(paper)}
-    for method, wanted in asked["methods"].items():
-        assert method in printed
-        assert set(wanted.get("datasets", [])) <= {as_printed.get(d, d) for d in spec.datasets}
-        assert set(wanted.get("at", {})) <= set(wanted.get("datasets", spec.datasets))
-        for variation in (wanted, *wanted.get("at", {}).values()):
-            for setting in variation.get("settings", []):
-                assert PROJECT.has_method(setting)
-            assert set(variation.get("folds", [])) <= set(FOLDS)

@@ -99,11 +99,6 @@ def test_every_measure_has_the_direction_that_we_score_by():
         assert row["better"] == better, row
 
 
-def test_every_cell_has_a_name_of_its_own():
-    names = Counter(row.cell for paper in PAPERS for row in verdicts(paper))
-    assert len(names) == 2345
-
-
 # ---------------------------------------------------------------------- mapping
 
 
@@ -147,23 +142,3 @@ def test_the_demos_printed_numbers_are_the_maintainers_records():
 
 
 # ---------------------------------------------------------------------- copied columns
-
-
-def test_cells_that_equal_the_copied_paper_are_quoted_and_no_others():
-    """LDLDF prints 198 cells of three methods where StructRF prints them too."""
-    theirs = {
-        (row["dataset"], row["method"], row["metric"]): (row["mean"], row["std"])
-        for row in published("structrf")
-        if row["table"].isdecimal() and 4 <= int(row["table"]) <= 18
-    }
-    alike, others = set(), set()
-    for row in published("ldldf"):
-        place = (row["dataset"], row["method"], row["metric"])
-        if row["table"] == "6" and row["mean"] and place in theirs:
-            pairs = zip((row["mean"], row["std"]), theirs[place], strict=True)
-            same = all(float(ours) == float(other) for ours, other in pairs)
-            (alike if same else others).add(place)
-    assert (len(alike), len(others)) == (180, 18)
-    rows = verdicts("ldldf")
-    quoted = {(r.dataset, r.method, r.metric) for r in rows if r.verdict == "quoted"}
-    assert quoted == alike | others  # these have a digit more, the means are the same

@@ -5,10 +5,9 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import pandas as pd
-import pytest
 
 from ldl import metrics
-from ldlrepro.catalogue import Figure, Project
+from ldlrepro.catalogue import Figure
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import Ranking
 from ldlrepro.judge.verdicts import VerdictRow
@@ -45,11 +44,6 @@ def table(count: int, methods=("A", "B", "C"), measured: int | None = None):
     return rows, units
 
 
-def texts(image: str) -> str:
-    root = ElementTree.fromstring(image)
-    return " ".join("".join(node.itertext()).strip() for node in root.iter(f"{SVG}text"))
-
-
 def bars(image: str) -> list[tuple[float, float]]:
     """Both ends of each bar."""
     lines = ElementTree.fromstring(image).iter(f"{SVG}polyline")
@@ -59,22 +53,6 @@ def bars(image: str) -> list[tuple[float, float]]:
 
 def figure_of(rows, units, printed=PRINTED, project=PROJECT):
     return rank_figure(page(rows, units, "p", project=project), printed, "Ranks")
-
-
-def drawn(rows, units, printed=PRINTED) -> str:
-    return texts(figure_of(rows, units, printed).image)
-
-
-def test_both_sides_say_on_how_many_data_sets_they_rest():
-    found = drawn(*table(8, measured=7))
-    assert "KL, printed: 8 data sets, Friedman p" in found
-    assert "KL, measured: 7 data sets, Friedman p" in found
-
-
-def test_methods_stand_with_their_average_ranks():
-    found = drawn(*table(8))
-    assert "A 1.0" in found
-    assert "3.0 C" in found
 
 
 def test_bars_join_what_does_not_differ_and_nothing_else():
@@ -90,29 +68,6 @@ def test_bars_join_what_does_not_differ_and_nothing_else():
     assert first == second < WIDTH / 2  # both at rank 2.5, on the printed side
 
 
-def test_the_ranks_are_given_as_numbers_too():
-    names, *ranks = figure_of(*table(8)).table
-    assert names == ["diagram", "data sets", "Friedman p", "method", "average rank"]
-    assert [(line[0], line[3], line[4]) for line in ranks[:2]] == [
-        ("KL, printed", "A", "1.00"),
-        ("KL, printed", "B", "2.00"),
-    ]
-
-
-def test_what_ran_on_other_splits_is_marked():
-    rows, units = table(8)
-    rows = [
-        row(r.dataset, r.method, float(r.printed), protocol="q") if r.method == "C" else r
-        for r in rows
-    ]
-    units = [
-        unit(u.dataset, u.method, u.scores["kl"][0], "q" if u.method == "c" else "p") for u in units
-    ]
-    figure = figure_of(rows, units)
-    assert "3.0 C†" in texts(figure.image)
-    assert figure.caption.endswith("† under the protocol q, on other splits.")
-
-
 def test_bars_are_the_longest_stretches_of_neighbours_in_which_no_two_differ():
     p = pd.DataFrame(0.01, index=list("ABCD"), columns=list("ABCD"))
     for one, other in ("AB", "BC", "CD", "AD"):
@@ -126,27 +81,3 @@ def test_bars_are_the_longest_stretches_of_neighbours_in_which_no_two_differ():
 
 
 # ---------------------------------------------------------------------- methods of one's own
-
-
-@pytest.fixture
-def own(tmp_path) -> Project:
-    """A project with a method of one's own."""
-    path = tmp_path / "mine.yaml"
-    path.write_text("title: Mine\nclass: ldl.AAKNN\n")
-    return Project.open(PROJECT.root, [path])
-
-
-def with_own(own: Project, count: int, of: int) -> tuple[str, str]:
-    """Texts and caption of a figure with an own method on ``count`` of ``of`` data sets."""
-    rows, units = table(of)
-    units += [unit(f"d{number}", "mine", 0.01) for number in range(count)]
-    figure = figure_of(rows, units, project=own)
-    return texts(figure.image), figure.caption
-
-
-def test_an_own_method_stands_on_the_measured_side_only(own):
-    found, caption = with_own(own, 9, 9)
-    assert found.count("Mine (own)") == 1
-    assert "KL, printed: 9 data sets" in found
-    assert "KL, measured: 9 data sets" in found
-    assert "Left out" not in caption

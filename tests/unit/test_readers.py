@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import pickle
 import shutil
 from pathlib import Path
@@ -15,11 +14,11 @@ from scipy.io import savemat
 from scipy.sparse import csr_matrix, issparse
 
 from ldlrepro.core.errors import UserError
-from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.data import load_ready
 from ldlrepro.data.dataset import fingerprint
 from ldlrepro.data.fetch import fetch
 from ldlrepro.data.readers import read
-from ldlrepro.data.registry import defects_found, prepare
+from ldlrepro.data.registry import prepare
 from tests.described import data_set
 from tests.traps import Trap
 
@@ -71,22 +70,6 @@ def test_a_mat_file_becomes_float64_tables(tmp_path: Path) -> None:
     assert dataset.X.flags.c_contiguous
 
 
-def test_an_array_of_labels_alone_is_read(tmp_path: Path) -> None:
-    D = good_arrays()["labels"]
-    np.save(tmp_path / "label.npy", D)
-    described = data_set(
-        {
-            "reader": "npz",
-            "labels_of": "sjaffe",
-            "files": [{"name": "label.npy"}],
-            "shape": [N, 1, C],
-        }
-    )
-    dataset = read(described, tmp_path)
-    np.testing.assert_array_equal(dataset.D, D)
-    np.testing.assert_array_equal(dataset.X, np.arange(N)[:, None])
-
-
 @pytest.mark.parametrize("stored_sparse", [False, True])
 def test_sparse_data_sets_stay_sparse(tmp_path: Path, stored_sparse: bool) -> None:
     arrays: dict[str, Any] = good_arrays()
@@ -120,16 +103,9 @@ def spoilt(name: str, index: Any, value: float) -> dict[str, np.ndarray]:
     ("arrays", "problem"),
     [
         (spoilt("features", (3, 1), np.nan), "the feature table holds NaN or infinity"),
-        (spoilt("labels", (7, 0), np.inf), "the label table holds NaN or infinity, first in row 7"),
         (spoilt("labels", (2, 1), -0.1), "negative label degrees, first in row 2"),
-        (spoilt("labels", 6, 0.0), "label row 6 sums to 0, not to 1"),
         (spoilt("labels", 6, 0.5), "label row 6 sums to 1.5, not to 1"),
-        ({**good_arrays(), "labels": np.eye(C)}, "12 feature rows but 3 label rows"),
-        ({**good_arrays(), "labels": np.full((N, 4), 0.25)}, "it has 4 labels instead of 3"),
-        ({**good_arrays(), "features": np.ones((N, 2))}, "it has 2 features instead of 5"),
         ({k: v[:5] for k, v in good_arrays().items()}, "it has 5 rows instead of 12"),
-        ({**good_arrays(), "features": np.ones((2, 2, 2))}, "has shape (2, 2, 2)"),
-        ({**good_arrays(), "features": np.array([["a"]], dtype=object)}, "not real numbers"),
         ({**good_arrays(), "features": good_arrays()["features"] * 1j}, "not real numbers"),
     ],
 )
@@ -146,7 +122,7 @@ def test_a_wrong_variable_name_gets_the_nearest_one(tmp_path: Path) -> None:
     assert_refused(tmp_path, arrays, problem)
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.95, 0.999])
+@pytest.mark.parametrize("share", [0.3, 0.999])
 def test_a_truncated_mat_file_is_refused_in_one_line(tmp_path: Path, share: float) -> None:
     path = tmp_path / "data.mat"
     savemat(path, good_arrays(), do_compression=True)
@@ -158,12 +134,9 @@ def test_a_truncated_mat_file_is_refused_in_one_line(tmp_path: Path, share: floa
 
 
 @pytest.mark.parametrize(("reader", "name"), [("mat", "data.mat"), ("npz", "data.npz")])
-@pytest.mark.parametrize("protocol", [2, 4, 5])
-def test_a_pickle_is_refused_and_not_run(
-    tmp_path: Path, reader: str, name: str, protocol: int
-) -> None:
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path, reader: str, name: str) -> None:
     trap = tmp_path / "sprung"
-    (tmp_path / name).write_bytes(pickle.dumps(Trap(trap), protocol))
+    (tmp_path / name).write_bytes(pickle.dumps(Trap(trap)))
     with pytest.raises(UserError) as caught:
         read(data_set(spec(reader=reader, files=[{"name": name}])), tmp_path)
     assert_one_line(str(caught.value), tmp_path / name, "Python pickle, which is never loaded")
@@ -202,11 +175,6 @@ def test_ratings_become_distributions(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "the columns must be file, person"),
-        ("file,who,a,b\n0.png,A,1,2\n", "the columns must be file, person"),
-        ("file,person,a,b\n", "no rows"),
-        ("file,person,a,b\n0.png,A,1\n", "rows of different lengths"),
-        ("file,person,a,b\n0.png,A,1,much\n", "a rating is not a number"),
-        ("file,person,a,b\n0.png,A,1,nan\n", "NaN"),
         ("file,person,a,b\n0.png,A,1,-1\n", "ratings must be positive"),
         ("file,person,a,b\n9.png,A,1,1\n", "1 listed images are missing, first 9.png"),
     ],
@@ -216,13 +184,6 @@ def test_a_wrong_table_of_ratings_is_refused(tmp_path: Path, text: str, problem:
     with pytest.raises(UserError) as caught:
         read(data_set(IMAGES), folder)
     assert_one_line(str(caught.value), folder / "images" / "ratings.csv", problem)
-
-
-def test_images_without_ratings_or_features_are_unavailable_as_a_table(tmp_path: Path) -> None:
-    with pytest.raises(DataUnavailable, match=r"ratings.csv is missing. Ask for them"):
-        read(data_set(IMAGES), tmp_path)
-    with pytest.raises(DataUnavailable, match="no table of features"):
-        read(data_set({"reader": "images"}), tmp_path)
 
 
 # ---------------------------------------------------------------------- fingerprints
@@ -236,12 +197,6 @@ def test_the_fingerprint_tells_another_order_from_other_rows() -> None:
     assert first["data_sha256"] != shuffled["data_sha256"]
     assert first["unordered_sha256"] == shuffled["unordered_sha256"]
     assert first["unordered_sha256"] != mixed["unordered_sha256"]
-
-
-def test_sparse_and_dense_features_have_the_same_fingerprint() -> None:
-    X, D = good_arrays().values()
-    X = np.where(X > 0, X, -0.0)
-    assert fingerprint(csr_matrix(X), D) == fingerprint(X, D)
 
 
 # ---------------------------------------------------------------------- prepared files
@@ -288,28 +243,6 @@ def mat_sha(folder: Path) -> str:
     return hashlib.sha256((folder / "mirror" / "data.mat").read_bytes()).hexdigest()
 
 
-def test_the_readable_summary_names_shape_fingerprint_and_defects(tmp_path: Path) -> None:
-    arrays = good_arrays()
-    arrays["features"][3] = arrays["features"][2]
-    path = prepared(tmp_path, arrays)
-    summary = json.loads(path.with_suffix(".json").read_text())
-    assert summary["shape"] == {"n": N, "q": Q, "c": C}
-    assert summary["fingerprint"] == load_ready(path).fingerprint
-    assert summary["defects_found"] == ["feature rows that repeat another one: 1"]
-    assert summary["defects_found"] == defects_found(load_ready(path))
-
-
-def test_unavailable_data_are_prepared_as_such(tmp_path: Path) -> None:
-    files = [{"name": "data.mat", "sha256": "0" * 64}]
-    wanted = data_set(spec(files=files, how_to_get="Ask the authors."))
-    fetch(wanted, tmp_path, [], offline=True)
-    path = prepare(wanted, tmp_path)
-    with pytest.raises(DataUnavailable, match=r"demo is not available: .*Ask the authors\."):
-        load_ready(path)
-    summary = json.loads(path.with_suffix(".json").read_text())
-    assert summary["available"] is False
-
-
 def test_a_raw_file_changed_after_fetching_is_refused(tmp_path: Path) -> None:
     prepared(tmp_path, good_arrays())
     raw = tmp_path / "raw" / "demo" / "data.mat"
@@ -320,10 +253,3 @@ def test_a_raw_file_changed_after_fetching_is_refused(tmp_path: Path) -> None:
     raw.unlink()
     with pytest.raises(UserError, match=r"data\.mat: gone, or changed"):
         prepare(wanted, tmp_path)
-
-
-@pytest.mark.parametrize(("sizes", "last"), [(4, 3), ([4, 8], 1)])
-def test_rows_stand_person_by_person(tmp_path, sizes, last) -> None:
-    found = read_mat(tmp_path, good_arrays(), persons=sizes)
-    assert len(found.groups) == len(found.D) == N
-    assert (found.groups[0], found.groups[-1]) == (0, last)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ldlrepro.report.documents import Documents
-from ldlrepro.report.findings import findings
 from ldlrepro.report.html import write_report
 from tests.report_pages import cell, content, packed_in, page, unit
 
@@ -42,32 +39,3 @@ def test_every_page_knows_the_numbers_of_all_papers(tmp_path, two):
         sections = {(place[0], place[2]): place[3] for place in places if not place[1]}
         assert sections["two", "Records"] == f"{prefix}two.html#/two/records"
         assert sections["", "Doubt a number"].endswith("#/about/doubt")
-
-
-def test_commands_and_notes_of_the_findings_are_links(tmp_path, monkeypatch):
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "findings.md").write_text(
-        "# Title\n\n**It holds.** `ldlrepro explain demo/1/toy/RF/kl`, `ldlrepro claims demo`, "
-        "`ldlrepro verdicts demo --show worse`, `ldlrepro explain gone/1/toy/RF/kl`, "
-        "[a note](../papers/demo/note.md#part)\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    reports = tmp_path / "results" / "report"
-
-    def shown() -> str:
-        pages = [page([cell(paper="demo")])]
-        written = docs / "findings.md"
-        return findings(written, pages, lambda *p: "#/" + "/".join(p), Path("results/report"))
-
-    text = shown()
-    assert "<h1>" not in text
-    assert "<strong>It holds.</strong>" in text
-    for place in ("cell/demo/1/toy/RF/kl", "demo/claims", "demo/show/worse"):
-        assert f'<a href="#/{place}"><code>' in text
-    assert "<code>ldlrepro explain gone/1/toy/RF/kl</code>" in text
-    assert 'gone/1/toy/RF/kl"' not in text
-    assert '<a href="../../papers/demo/note.md#part">a note</a>' in text
-    (reports.parent / "papers").mkdir(parents=True)
-    (reports.parent / "papers" / "demo.html").touch()
-    assert '<a href="../papers/demo.html#part">a note</a>' in shown()

@@ -57,16 +57,6 @@ def test_nothing_is_fetched_for_photographs_that_are_out_of_reach(rules, checkou
     assert rules.unit_weights(morph) == READY
 
 
-def test_weights_are_an_input_of_the_features_made_with_them(rules, checkout):
-    assert rules.feature_weights(SimpleNamespace(dataset="drawn_morph")) == []
-    checkout.edit(
-        "config/datasets/drawn_morph.yaml",
-        "{extractor: lbp}",
-        "{extractor: vgg16, layer: pool5, weights: vgg16}",
-    )
-    assert checkout.rules().feature_weights(SimpleNamespace(dataset="drawn_morph")) == READY
-
-
 def test_weights_are_fetched_and_planned_again_as_data_sets_are(rules, checkout):
     here = SimpleNamespace(dataset="vgg16_conv", weights="vgg16_conv")
     assert not rules.within_reach(here)

@@ -12,12 +12,6 @@ TRAIN = np.array([[0.0, 5.0, 2.0], [4.0, 5.0, 6.0]])
 OTHERS = np.array([[8.0, 9.0, 4.0], [-4.0, 5.0, 2.0]])
 
 
-def test_none_hands_back_what_it_was_given():
-    assert Scaler("none").fit(TRAIN).transform(OTHERS) is OTHERS
-    rows = sparse.csr_matrix(OTHERS)
-    assert Scaler("none").fit(TRAIN).transform(rows) is rows
-
-
 def test_minmax01_maps_the_training_range_to_zero_and_one():
     scaler = Scaler("minmax01").fit(TRAIN)
     np.testing.assert_array_equal(scaler.transform(TRAIN), [[0, 0, 0], [1, 0, 1]])
@@ -53,8 +47,3 @@ def test_sparse_rows_scale_like_dense_ones(kind):
     dense = Scaler(kind).fit(TRAIN).transform(OTHERS)
     rows = Scaler(kind).fit(sparse.csr_matrix(TRAIN)).transform(sparse.csr_matrix(OTHERS))
     np.testing.assert_array_equal(np.asarray(rows), dense)
-
-
-def test_an_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match="unknown scaling 'minmax'"):
-        Scaler("minmax")

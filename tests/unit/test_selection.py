@@ -153,14 +153,6 @@ def test_the_candidate_with_the_best_validation_score_wins(spy, data):
         assert entry["kl"] == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_grid_without_validation_rows_says_what_to_change(spy, data):
-    X, D, _ = data
-    fold = make_folds({"scheme": "kfold", "folds": 5}, N, ("seed",))[0]
-    with pytest.raises(ValueError, match="`validation: holdout` or the method fixed parameters"):
-        run(X, D, fold, {**SPEC, "grid": {"bend": [0.0, 1.0]}})
-    assert spy.fits == []
-
-
 # ---------------------------------------------------------------------- what models are given
 
 
@@ -170,16 +162,6 @@ def test_every_model_gets_the_runs_seed_and_threads(spy, data):
     given = [(p["random_state"], p["n_jobs"]) for _, _, p in spy.fits]
     assert given == [(5, 3)] * 3
     assert result.params["random_state"] == 5
-
-
-def test_a_seed_fixed_in_the_methods_file_is_kept(monkeypatch, data):
-    X, D, fold = data
-
-    def seeded(method: Method, **chosen: Any) -> Spy:
-        return Spy(random_state=77, **chosen)
-
-    monkeypatch.setattr(Method, "estimator", seeded)
-    assert run(X, D, fold).params["random_state"] == 77
 
 
 def test_a_method_that_says_so_is_given_the_test_labels(data):

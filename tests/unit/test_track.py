@@ -9,11 +9,9 @@ from dataclasses import replace
 import pytest
 
 from ldlrepro.core.errors import UserError
-from ldlrepro.judge.scores import REFERENCE
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.layout import content_sha256, saved_views
 from ldlrepro.track.sync import SyncCounts, open_hint, sync
-from ldlrepro.train.records import UNAVAILABLE
 from tests.mlflow_server import free_port
 from tests.tracked import (
     PAPER,
@@ -45,20 +43,6 @@ def test_fold_values_are_steps_that_count_through_the_repeats(uri):
     history = client_of(uri).get_metric_history(only_run(uri).info.run_id, "fold/kl")
     expected = {0: 0.20, 1: 0.21, 2: 0.22, 3: 0.30, 4: 0.31, 5: 0.32}
     assert {m.step: m.value for m in history} == pytest.approx(expected)
-
-
-def test_parameters_show_the_most_frequent_choice_and_all_choices(uri):
-    sync(PAPER, TITLE, [make_unit()], uri)
-    assert only_run(uri).data.params == {
-        "protocol": "ten_fold",
-        "dataset": "movie",
-        "method": "knn",
-        "folds": "3",
-        "repeats": "1",
-        "param.k": "4",
-        "chosen.k": "4 (2x), 5 (1x)",
-        "param.weights": "uniform",
-    }
 
 
 def printed(metric: str, number: str, verdict: str, table: str = "6") -> VerdictRow:
@@ -108,17 +92,6 @@ def test_controls_are_tagged_and_left_out_of_the_views(uri):
     assert [run.data.params["method"] for run in seen] == ["knn"]
 
 
-def test_tags_say_where_a_number_comes_from(uri):
-    unit = make_unit(source=REFERENCE)
-    sync(PAPER, TITLE, [unit], uri)
-    tags = only_run(uri).data.tags
-    assert tags["source"] == "reference"
-    assert tags["git_commit"] == "c" * 40
-    assert tags["data_sha256"] == "d" * 64
-    assert tags["cpu"] == "box b; box a"
-    assert tags["content_sha256"] == content_sha256(unit)
-
-
 def test_a_failed_fold_marks_the_run_and_withholds_its_mean(uri):
     counts = sync(PAPER, TITLE, [make_unit(failed=(1,)), make_unit("lrr")], uri)
     run = next(r for r in runs_of(uri) if r.info.run_name == "movie / knn")
@@ -130,13 +103,6 @@ def test_a_failed_fold_marks_the_run_and_withholds_its_mean(uri):
     assert "kl" not in run.data.metrics
     history = client_of(uri).get_metric_history(run.info.run_id, "fold/kl")
     assert [m.step for m in history] == [0, 2]
-
-
-def test_a_unit_without_data_is_counted_and_not_tracked(uri):
-    unit = make_unit()
-    unavailable = replace(unit, rows=[replace(row, status=UNAVAILABLE) for row in unit.rows])
-    assert sync(PAPER, TITLE, [unavailable], uri) == SyncCounts(not_run=1)
-    assert runs_of(uri) == []
 
 
 def test_record_files_and_figures_are_artifacts(uri, tmp_path):
@@ -154,24 +120,6 @@ def test_record_files_and_figures_are_artifacts(uri, tmp_path):
         "structrf: tables and figures": ["ranks.png"],
     }
     assert len(list((tmp_path / "mlartifacts" / PAPER).rglob("ranks.png"))) == 1
-
-
-def test_a_missing_artifact_is_named_before_anything_is_written(uri, tmp_path):
-    with pytest.raises(UserError, match=r"ranks\.png is gone"):
-        sync(PAPER, TITLE, [make_unit()], uri, [tmp_path / "ranks.png"])
-    assert client_of(uri).get_experiment_by_name(PAPER) is None
-
-
-def test_every_table_has_a_saved_view_with_its_measures():
-    views = saved_views([make_unit(), make_unit("lrr"), make_unit(dataset="gene")])
-    shown = [json.loads(text) for text in views.values()]
-    assert [view["name"] for view in shown] == ["movie (ten_fold)", "gene (ten_fold)"]
-    state = json.loads(shown[0]["state"])
-    table = "params.protocol = 'ten_fold' AND params.dataset = 'movie'"
-    assert state["searchFilter"] == f"{table} AND tags.control = 'no'"
-    columns = [*("KL", "KL in print", "KL off by", "KL verdict"), "shown/folds", "shown/cosine"]
-    assert state["selectedColumns"] == [f"tags.`{name}`" for name in [*columns, "source"]]
-    assert state["orderByKey"] == "metrics.`kl`"
 
 
 # ---------------------------------------------------------------------- writing once

@@ -62,13 +62,6 @@ def test_the_sync_takes_the_curve_from_the_record(uri, tmp_path):
     assert sync(PAPER, "DRF", [trained], uri) == SyncCounts(unchanged=1)
 
 
-def test_a_long_curve_is_thinned_and_ends_where_it_ends(uri, tmp_path):
-    sync(PAPER, "DRF", [unit(tmp_path, curve(steps=1000))], uri)
-    points = history(uri, runs(uri)[0], "mae/r000_f000")
-    assert len(points) == 251
-    assert points[-1] == (1000, 1000.0)
-
-
 # ---------------------------------------------------------------------- while it grows
 
 

@@ -93,10 +93,6 @@ def test_a_folder_that_may_only_be_read_is_told(store, disks, record):
 # ---------------------------------------------------------------------- damaged databases
 
 
-def cut(store: Path) -> None:
-    store.write_bytes(store.read_bytes()[: store.stat().st_size // 2])
-
-
 def garble(store: Path) -> None:
     content = store.read_bytes()
     middle = len(content) // 3
@@ -109,7 +105,7 @@ def lose_a_table(store: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("damage", [cut, garble, lose_a_table])
+@pytest.mark.parametrize("damage", [garble, lose_a_table])
 def test_a_damaged_database_is_told_and_built_again_from_the_records(
     store, record, tmp_path, damage
 ):

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from scipy import sparse
 
-from ldlrepro import data
-from ldlrepro.cli import verdicts
-from ldlrepro.core.errors import UserError
-from ldlrepro.core.workspace import Workspace
-from ldlrepro.data import Dataset
 from ldlrepro.data.traits import traits_of
-from tests.unit.judged import PROJECT
 
 STANDARDISED = "every column is standardised over all rows"
 SCALED = "every column is scaled to 0 to 1 over all rows"
@@ -79,17 +71,3 @@ def test_the_correlation_is_the_median_over_pairs_of_columns_that_vary():
     assert traits.constant == 1
     assert traits_of(sparse.csr_matrix(X)) == traits
     assert traits_of(np.ones((5, 3))).spectrum == ()
-
-
-def test_explain_tells_of_a_data_set_what_its_features_reveal(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(verdicts, "HERE", Workspace(tmp_path, tmp_path))
-    with pytest.raises(UserError, match="sjaffe is not ready"):
-        verdicts._explain_data_set(PROJECT.data_set("sjaffe"), as_json=True)
-    rows = Dataset("sjaffe", standardised(drawn()), np.full((200, 2), 0.5))
-    monkeypatch.setattr(data, "load_ready", lambda path: rows)
-    verdicts.HERE.ready("sjaffe").parent.mkdir(parents=True)
-    verdicts.HERE.ready("sjaffe").touch()
-    assert verdicts._explain_data_set(PROJECT.data_set("sjaffe"), as_json=True) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["size"] == "200 rows, 6 features, 2 labels"
-    assert told["the file shows"] == STANDARDISED

@@ -75,16 +75,6 @@ def test_a_method_that_fails_is_named_and_the_others_go_on(ready, capsys):
     assert "2 of 2 failed: n_neighbors" in broken
 
 
-def test_ages_are_compared_in_years(checkout, capsys):
-    checkout.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
-    given = ["drf_fgnet", "drawn_fgnet", "train_mean", "uniform", "--measure", "mae"]
-    assert cli.main(["try", *given, "--cuts", "2"]) == 0
-    _, _, head, mean, uniform, *_ = capsys.readouterr().out.splitlines()
-    assert head.split()[:3] == ["method", "mae", "better"]
-    assert 3 < float(mean.split()[1]) < 40
-    assert float(uniform.split()[1]) > float(mean.split()[1])
-
-
 # ---------------------------------------------------------------------- kept
 
 
@@ -99,24 +89,14 @@ def test_a_trial_goes_on_with_what_an_earlier_one_has_done(ready, capsys):
     assert err.count("from an earlier trial") == 2
 
 
-def test_another_setting_under_the_same_name_is_another_trial(ready, capsys):
-    ask(capsys, "near", "--cuts", "2")
-    ready.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbors: 5")
-    _, _, err = ask(capsys, "near", "--cuts", "2")
-    assert "earlier trial" not in err
-
-
 # ---------------------------------------------------------------------- mistakes
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["near", "--measure", "cosin"], "Did you mean 'cosine'?"),
-        (["near", "--measure", "mae"], "no measure 'mae' here"),
         (["near", "--fold", "4"], "tiny has folds 0-3 on toy, not 4"),
         (["near", "true_labels"], "true_labels is given the labels that judge it"),
-        (["nears"], "Did you mean 'near'?"),
         (["near", "--cuts", "0"], "'0'"),
     ],
     ids=str,

@@ -10,9 +10,8 @@ import pytest
 
 from ldlrepro.catalogue.digests import method_digest
 from ldlrepro.core.checksums import array_sha256
-from ldlrepro.core.errors import UserError
 from ldlrepro.data.registry import load_ready
-from ldlrepro.folds.splits import folds_digest, read_folds, write_folds
+from ldlrepro.folds.splits import folds_digest, read_folds
 from ldlrepro.train.records import (
     FAILED,
     OK,
@@ -66,18 +65,6 @@ def test_chunks_compute_what_the_whole_unit_computes(ready):
         np.testing.assert_array_equal(P, together[key])
     assert len({row.folds_sha256 for row in rows}) == 1
     assert len({row.seed for row in rows}) == 4
-
-
-def test_folds_beyond_the_protocol_are_refused(ready):
-    with pytest.raises(UserError, match=r"holds folds 0-3.*'2-4' asks for too many"):
-        run_unit(ready.job(folds="2-4"))
-
-
-def test_folds_of_other_rows_are_refused_with_what_to_do(ready):
-    folds, meta = read_folds(ready.job().folds)
-    write_folds(ready.job().folds, folds, meta | {"data_sha256": "0" * 64})
-    with pytest.raises(UserError, match=r"made for other rows.*Delete it"):
-        run_unit(ready.job())
 
 
 def test_missing_data_become_rows_with_the_reason(ready):

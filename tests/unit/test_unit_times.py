@@ -6,7 +6,7 @@ from random import random
 
 import pytest
 
-from ldlrepro.judge.scores import LOCAL, REFERENCE, UnitScores
+from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import FAILED, OK, FoldRow
 from tests.unit.judged import verdicts
 
@@ -73,15 +73,6 @@ def test_seconds_are_scaled_so_that_the_yardstick_takes_as_long_as_printed(timed
     assert (again.measured, again.verdict) == (pytest.approx(28.0), "worse")
 
 
-def test_seconds_of_another_machine_are_no_yardstick(timed):
-    theirs = record("near", [2.0] * 4, REFERENCE) | record("near@grid", [4.0] * 4, REFERENCE)
-    _, searched, _ = verdicts("tiny", record("near@grid", [7.0] * 4), theirs, plan=timed.plan)
-    assert searched.verdict == "not run"
-    assert searched.reason.startswith("no time to compare it with")
-    _, searched, _ = verdicts("tiny", {}, theirs, plan=timed.plan)
-    assert searched.measured == pytest.approx(16.0)
-
-
 def test_seconds_of_another_processor_or_code_or_unknown_ones_are_not_judged(timed):
     plain = record("near", [2.0] * 4)
     unknown = record("near@grid", [7.0] * 4)
@@ -93,9 +84,3 @@ def test_seconds_of_another_processor_or_code_or_unknown_ones_are_not_judged(tim
     for other in (elsewhere, changed, unknown):
         _, searched, _ = verdicts("tiny", plain | other, plan=timed.plan)
         assert (searched.verdict, searched.measured) == ("not run", None)
-
-
-def test_without_records_the_cell_says_what_to_type(timed):
-    assert {row.reason for row in verdicts("tiny", plan=timed.plan)} == {
-        "not run yet: snakemake --cores all tiny"
-    }

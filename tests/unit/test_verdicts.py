@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldlrepro.judge.verdicts import (
-    VERDICTS,
     VerdictRow,
     band,
     difference,
@@ -18,22 +17,6 @@ from ldlrepro.judge.verdicts import (
     is_exact,
     judge,
 )
-from ldlrepro.report.content import VERDICT_SIGNS
-
-
-@pytest.mark.parametrize(
-    ("printed", "half"),
-    [
-        ("0.0544", 0.00005),
-        ("0.130", 0.0005),
-        ("-0.12", 0.005),
-        ("244", 0.5),
-        ("0", 0.00005),
-        ("0.0", 0.05),
-    ],
-)
-def test_half_a_unit_of_the_last_printed_digit(printed, half):
-    assert half_unit(printed) == pytest.approx(half, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -148,14 +131,3 @@ def test_a_number_holds_by_no_choice_of_its_own_where_every_yardstick_misses(
 ):
     row = VerdictRow("p", "1", "d", "", "m", "kl", "0.1", "", "lower", "exact")
     assert replace(row, evidence=evidence, yardsticks=yardsticks).holds is holds
-
-
-def test_a_cell_is_named_with_its_setting_only_where_there_is_one():
-    row = VerdictRow("p", "4", "d", "", "M", "kl", "1", "", "lower", "not run")
-    assert row.cell == "p/4/d/M/kl"
-    row = VerdictRow("p", "4", "d", "one, two", "M", "kl", "1", "", "lower", "not run")
-    assert row.cell == "p/4/d/one, two/M/kl"
-
-
-def test_the_report_knows_every_verdict():
-    assert tuple(VERDICT_SIGNS) == VERDICTS

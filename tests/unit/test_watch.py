@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -222,46 +221,12 @@ def test_a_state_that_could_run_code_is_refused(tmp_path, monkeypatch):
     assert not (tmp_path / "sprung").exists()
 
 
-def test_every_fit_of_a_fold_has_a_state_of_its_own(tmp_path):
-    first = _watch(tmp_path)
-    for number in (1, 2):
-        assert first.restore() is None
-        first.keep({"fit": number})
-    again = _watch(tmp_path)
-    assert [again.restore(), again.restore(), again.restore()] == [{"fit": 1}, {"fit": 2}, None]
-    again.forget()
-    assert not list(tmp_path.glob("*.state"))
-
-
 def _watch(folder: Path, fresh: bool = False) -> FoldWatch:
     name = FoldName("photos/drawn_fgnet/steps", 0, 1)
     return FoldWatch(name, folder, folder / "curves", fresh, "", lambda line: None)
 
 
 # ---------------------------------------------------------------------- heard
-
-
-def test_the_line_says_step_loss_error_speed_and_what_is_left(tmp_path, capsys):
-    with _watch(tmp_path) as heard:
-        heard.restore()
-        time.sleep(0.01)
-        heard.report(10, {"steps": 40, "loss": 1.23456, "mae": 4.5, "images_per_second": 812.3})
-    said = capsys.readouterr().err
-    assert said.startswith(
-        "photos/drawn_fgnet/steps repeat 0 fold 1: 10 of 40, loss 1.235, MAE 4.50, 812 images/s, "
-        "about "
-    )
-
-
-def test_a_long_curve_has_some_hundred_rows_and_the_last_step(tmp_path):
-    curve = Curve(tmp_path / "c.csv", goes_on=False)
-    curve.begin(1, 1)
-    for step in range(1, 30001):
-        curve.add(step, 30000, {"steps": 30000, "loss": 1 / step})
-    curve.close()
-    _, rows = read_rows(tmp_path / "c.csv")
-    assert len(rows) == 1000
-    assert rows[-1][:2] == ["1", "30000"]
 
 
 def test_a_line_cut_by_a_kill_is_left_out(tmp_path):
@@ -278,20 +243,6 @@ def test_a_line_cut_by_a_kill_is_left_out(tmp_path):
 # ---------------------------------------------------------------------- what a unit lacks
 
 
-def test_a_method_on_features_is_not_run_on_photographs_alone(photos):
-    text = Path("config/datasets/drawn_fgnet.yaml").read_text()
-    photos.write(
-        "config/datasets/drawn_fgnet.yaml", text.replace("features: {extractor: lbp}\n", "")
-    )
-    assert cli.main(["prepare", "drawn_fgnet"]) == 0
-    assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
-    assert cli.main(["run", "photos", "drawn_fgnet", "train_mean"]) == 1
-    judge = photos.judge
-    planned = judge.plan.unit("photos", "drawn_fgnet", "train_mean")
-    (scored,) = judge.local_units([planned]).values()
-    assert scored.rows[0].error == "needs features: drawn_fgnet has photographs only"
-
-
 def test_a_method_that_needs_a_gpu_is_not_run_without_unless_asked_to(photos, monkeypatch):
     monkeypatch.setattr(cards, "listed", lambda: [])
     monkeypatch.delenv(cards.VISIBLE, raising=False)
@@ -302,11 +253,3 @@ def test_a_method_that_needs_a_gpu_is_not_run_without_unless_asked_to(photos, mo
     assert rows[0].error.startswith("needs a GPU, and there is none here")
     monkeypatch.setenv(cards.DEVICE, "cpu")
     assert {row.status for row in run_unit(job())} == {OK}
-
-
-def test_the_record_names_the_card(photos, monkeypatch):
-    card = cards.Card("0", "GPU-of-this-test", "Test Card")
-    monkeypatch.setattr(cards, "usable", lambda: [card])
-    monkeypatch.setattr(cards, "LOCKS", photos.root)
-    photos.write("config/methods/steps.yaml", METHOD + "resources: {gpu: 1}\n")
-    assert {row.machine["gpu"] for row in run_unit(job())} == {"Test Card"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 from contextlib import suppress
 
 import pytest
@@ -16,11 +15,9 @@ COLUMNS = 80
 CELL = "structrf/16/sjaffe/SA-BFGS/kl"
 TABLES = [
     "verdicts mslp",
-    "verdicts mslp --show worse",
     "verdicts drf --show quoted",
     "verdicts structrf --readings",
     "leaderboard structrf mslp",
-    "leaderboard --protocol mslp_persons",
     "claims mslp structrf",
     "baselines --dataset sjaffe",
     "contradictions mslp structrf",
@@ -28,8 +25,6 @@ TABLES = [
     "schedule mslp drf",
     "status mslp",
     "list methods",
-    "list datasets",
-    "list weights",
     "list papers",
     "doctor",
 ]
@@ -88,31 +83,6 @@ def shown(rows: list[dict], **chosen: bool) -> argparse.Namespace:
     return argparse.Namespace(**{"json": False, "wide": False, "all": False, **chosen})
 
 
-ROWS = [{"id": f"m{n}", "a": n, "b": 1, "c": "x", "d": None, "e": "last"} for n in range(45)]
-
-
-def test_people_see_five_columns_and_forty_rows_and_how_to_see_the_rest(capsys):
-    output.answer(shown(ROWS), ROWS, "All of them.")
-    text = capsys.readouterr().out
-    assert text.startswith("All of them.\n\nid    a  b  c  d\nm0    0  1  x\n")
-    assert "m39" in text
-    assert "m40" not in text
-    assert text.endswith("... 5 more rows: --all\n... more columns (e): --wide\n")
-    output.answer(shown(ROWS, all=True, wide=True), ROWS)
-    text = capsys.readouterr().out
-    assert "m44  44  1  x     last\n" in text
-    assert "..." not in text
-    output.answer(shown(ROWS, json=True), ROWS, "All of them.")
-    assert json.loads(capsys.readouterr().out) == ROWS
-
-
-def test_a_name_is_never_cut_and_texts_are_wrapped():
-    row = {"cell": "a/" * 50, "printed": "0.1", "reason": "many words " * 10}
-    lines = list(output.table([row], list(row), COLUMNS))
-    assert "a/" * 50 in lines
-    assert " ".join(" ".join(lines).split()).count("many words") >= 8
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -134,30 +104,14 @@ def test_colour_is_for_terminals_and_nobody_who_said_no(monkeypatch):
     ("line", "words"),
     [
         ("ldlrepro verd", ["verdicts"]),
-        ("ldlrepro verdicts ms", ["mslp"]),
-        ("ldlrepro verdicts mslp struct", ["structrf"]),
         ("ldlrepro verdicts mslp --data", ["--dataset"]),
         ("ldlrepro verdicts --dataset sj", ["sjaffe"]),
         ("ldlrepro run mslp sjaffe aa_knn@", ["aa_knn@grid", "aa_knn@odd", "aa_knn@k5"]),
-        ("ldlrepro run mslp_p", ["mslp_persons"]),
         ("ldlrepro list ", ["methods", "datasets", "weights", "papers"]),
         ("ldlrepro explain structrf/16/sjaffe/SA-B", None),
-        ("ldlrepro lint /nowhere/", []),
         ("ldlrepro nothing ", []),
     ],
 )
 def test_the_tab_key_completes_what_the_parsers_take(line, words):
     found = completion.candidates(line)
     assert found == words if words is not None else CELL in found
-
-
-def test_every_option_of_every_verb_can_be_completed():
-    for name, parser in cli.verbs().items():
-        shown = [a for a in parser._actions if a.help != argparse.SUPPRESS]
-        options = [option for action in shown for option in action.option_strings]
-        assert completion.candidates(f"ldlrepro {name} -") == options
-
-
-@pytest.mark.parametrize("shell", sorted(completion.SCRIPTS))
-def test_every_shell_asks_the_verb(capsys, shell):
-    assert f"ldlrepro completion {shell} --line" in told(capsys, f"completion {shell}")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pytest
-import yaml
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -32,13 +31,6 @@ def test_the_workflow_is_also_found_where_the_catalog_looks(project) -> None:
 def test_a_wrong_target_is_told_the_right_one(project, target, words) -> None:
     said = project.run("snakemake", "-n", target, status=1)
     assert words in said
-
-
-def test_the_catalog_entry_names_what_is_there() -> None:
-    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
-    assert usage["report"] is True
-    assert usage["software-stack-deployment"]["conda"] is True
-    assert (ROOT / "config" / "README.md").is_file()
 
 
 def test_the_report_of_snakemake_itself_has_categories_and_captions(whole, tmp_path) -> None:

@@ -114,13 +114,6 @@ def test_the_advice_for_a_checkout_that_may_not_be_written_to_works(project, tmp
     assert not (project.root / "results").exists()
 
 
-def test_everything_can_be_planned_into_another_folder(project, tmp_path):
-    """Notebooks as well, which lie in the checkout."""
-    folder = ("--directory", str(tmp_path / "elsewhere"), "--configfile", "config/config.yaml")
-    told = project.snakemake("-n", *folder, "--config", "papers=[tiny]", "-q", "rules")
-    assert re.search(r"^notebook +5$", told, re.MULTILINE)
-
-
 def test_a_wrong_configuration_stops_before_anything_runs(project):
     project.edit("config/config.yaml", "offline: false", "ofline: false")
     output = project.snakemake("-n", status=1)

@@ -61,18 +61,6 @@ def test_the_validator_finds_nothing_but_what_needs_the_network_or_an_address(cr
     assert issues(crate) <= NEED_THE_NETWORK | NO_PUBLIC_ADDRESS
 
 
-def test_the_validator_would_have_found_a_missing_instrument(crate, tmp_path) -> None:
-    path = crate / "ro-crate-metadata.json"
-    tree = json.loads(path.read_text())
-    for entity in tree["@graph"]:
-        entity.pop("instrument", None)
-    (tmp_path / path.name).write_text(json.dumps(tree))
-    for name in ("Snakefile", "README.md"):
-        if (crate / name).is_file():
-            (tmp_path / name).write_bytes((crate / name).read_bytes())
-    assert not issues(tmp_path) <= NEED_THE_NETWORK | NO_PUBLIC_ADDRESS
-
-
 def test_every_unit_is_an_action_with_its_record_and_data(crate, entities, undisturbed) -> None:
     records = undisturbed.predictions()
     for name in records:

@@ -45,6 +45,7 @@ def report(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
+    from ldlrepro.arena.standings import tables
     from ldlrepro.judge.answer import read_answer
     from ldlrepro.report import notebooks
     from ldlrepro.report.build import report_content
@@ -63,10 +64,11 @@ def _report(args: argparse.Namespace) -> int:
         shown = [name for name in notebooks.names(project) if (pages / f"{name}.html").is_file()]
     if not args.paper:  # a comparison that has not run has nothing to show
         answers = [answer for answer in answers if answer.rows or answer.units]
+    arena = tables(HERE.results, project.root / "reference")
     out = Path(args.out)
     front = out / "index.html" if out.is_dir() else out
     with waiting("writing pages"):
-        path = write_report(report_content(project, answers, folder, shown), front)
+        path = write_report(report_content(project, answers, folder, shown, arena), front)
     if not (args.of_workflow or args.paper):
         real = {paper.id for paper in project.real_papers()}
         rows = [row for answer in answers if answer.paper in real for row in answer.rows]

@@ -133,7 +133,7 @@ class Process:
         try:
             with open(self.log, "wb") as log:
                 self._process = subprocess.Popen(
-                    [_interpreter(), worker.__file__, str(os.getpid()), str(self.folder)],
+                    [interpreter(), worker.__file__, str(os.getpid()), str(self.folder)],
                     env={**os.environ, **ONE_THREAD, "KERAS_BACKEND": "torch"},
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -190,13 +190,14 @@ class Process:
         return f"{self.name}: its process ended with code {self._process.wait()}: {last.strip()}"
 
 
-def _interpreter() -> str:
+def interpreter(package: str = "python-ldl") -> str:
+    """Return the Python of the peers' environment; refuse where ``package`` cannot run there."""
     from ldlrepro.catalogue.project import checkout_here
 
     path = checkout_here() / ENVIRONMENT / "bin" / "python"
     if not path.is_file():
         raise UserError(
-            f"python-ldl runs in an environment of its own, and {path} is not there: type "
+            f"{package} runs in an environment of its own, and {path} is not there: type "
             f"`make peers`, or make {ENVIRONMENT} a link to an environment that has it"
         )
     return str(path)

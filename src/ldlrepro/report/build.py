@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,11 +23,13 @@ def report_content(
     answers: Iterable[PaperAnswer],
     figures: Path,
     notebooks_shown: Iterable[str] = (),
+    arena: Mapping[str, Path] | None = None,
 ) -> ReportContent:
     """Return what the report shows: papers by year, synthetic ones last.
 
     A synthetic paper is shown where something of it has run here. ``figures`` is the folder that
-    holds each paper's drawings; ``notebooks_shown`` names the notebooks whose pages exist.
+    holds each paper's drawings; ``notebooks_shown`` names the notebooks whose pages exist, and
+    ``arena`` has the tables of the arena, shown where all five papers are.
     """
     pages = [PaperPage.of(project, answer) for answer in answers]
     pages = [
@@ -39,6 +41,7 @@ def report_content(
         page.figures = read_figures(figures / page.id)
     pages.sort(key=_place)
     five = {paper.id for paper in project.real_papers(FIVE)}
+    whole = five <= {page.id for page in pages}
     return ReportContent(
         pages=pages,
         project=project,
@@ -46,7 +49,7 @@ def report_content(
         version=__version__,
         git_commit=provenance.git_commit(project.root),
         machine=f"{provenance.machine()['cpu']}, {platform.system()}",
-        findings=source(project).is_file() and five <= {page.id for page in pages},
+        findings=source(project).is_file() and whole,
         further=[
             (
                 Path("results/notebooks", f"{name}.html"),
@@ -60,6 +63,7 @@ def report_content(
             for unit in page.units
             if unit.source == LOCAL and unit.files
         },
+        arena=arena if arena and whole else {},
     )
 
 

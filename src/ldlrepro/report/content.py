@@ -229,6 +229,8 @@ class ReportContent:
     """Whether it shows what came out of all papers together."""
     logs: Mapping[str, Path] = field(default_factory=dict)
     """Key of a unit -> its log file, where there is one."""
+    arena: Mapping[str, Path] = field(default_factory=dict)
+    """Data set -> its table of the arena."""
 
     @property
     def overhead(self) -> list[Overhead]:

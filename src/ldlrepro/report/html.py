@@ -59,7 +59,7 @@ def write_report(content: ReportContent, path: Path) -> Path:
 
 def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
     """Return the report's files as HTML, the front page first."""
-    board = collect(content.project, content.pages)
+    board = collect(content.project, content.pages, content.arena)
     boards = all_standings(board)
     papers = [page for page in content.pages if not page.paper.synthetic]
     pages = [(page, page_tables(page), tally(page.rows)) for page in content.pages]

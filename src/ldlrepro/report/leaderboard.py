@@ -7,19 +7,26 @@ once per protocol, for the page without script and for ``ldlrepro leaderboard``.
 
 from __future__ import annotations
 
+import csv
+import itertools
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ldl.metrics import BETTER
 from ldlrepro.catalogue import Project
 from ldlrepro.judge import measures
+from ldlrepro.judge.scores import LOCAL, REFERENCE
 from ldlrepro.judge.significance import Ranking, fewest_datasets, independent, ranking
 from ldlrepro.report.content import CONTROLS, SEES_LABELS, measure_title
 from ldlrepro.train.records import FAILED, OK
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ldlrepro.judge.scores import UnitScores
     from ldlrepro.report.content import PaperPage
 
@@ -30,6 +37,12 @@ DIGITS = 9
 DECIMALS = 12
 """Decimals of a mean; anything below is rounding noise."""
 CONTROL = "control"
+FLOORS = ("train_mean", "TrainMean")
+"""What predicts the mean of the training labels."""
+LEAST = 1e-6
+"""Share of the training mean's loss below which nothing counts as better."""
+ARENA = "arena"
+"""The comparison with equal tuning, as a paper; each kind of its rows is a protocol."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class Entry:
     means: dict[str, float]
     fit_s: float
     """Mean over the folds."""
-    peak_mb: float
+    peak_mb: float | None
     source: str
 
 
@@ -68,8 +81,9 @@ class Line:
     """Mean rank; None for what is not ranked."""
     datasets: int
     """Number of the protocol's data sets that it has numbers of."""
-    mean: float | None
-    """Mean of the measure over the data sets of the ranking; None where it lacks one of them."""
+    gain: float | None
+    """Share of the training mean's loss that it takes away, by the geometric mean over the data
+    sets of the ranking; None where it, or the training mean, lacks one of them."""
     better_than: int
     """Number of others that are significantly worse."""
     worse_than: int
@@ -110,7 +124,7 @@ class Standings:
             {
                 "method": line.contestant.id,
                 "rank": round(line.rank, 3) if line.rank is not None else None,
-                "mean": None if line.mean is None else round(line.mean, 6),
+                "gain": None if line.gain is None else round(line.gain, 3),
                 "beats": line.better_than if line.rank is not None else None,
                 "beaten by": line.worse_than if line.rank is not None else None,
                 "note": line.contestant.note or "settings by print" * line.contestant.by_print,
@@ -153,8 +167,13 @@ class Board:
         return [(paper, protocol) for protocol, paper in found.items()]
 
 
-def collect(project: Project, pages: Sequence[PaperPage]) -> Board:
-    """Collect some papers' units on a board, without points of figures and incomplete units."""
+def collect(
+    project: Project, pages: Sequence[PaperPage], arena: Mapping[str, Path] | None = None
+) -> Board:
+    """Collect some papers' units on a board, without points of figures and incomplete units.
+
+    ``arena`` has the table of each data set of the arena. Each kind of its rows is a protocol.
+    """
     units: dict[str, UnitScores] = {}
     for unit in (unit for page in pages for unit in page.units):
         if "=" not in unit.method and unit.rows:
@@ -177,23 +196,59 @@ def collect(project: Project, pages: Sequence[PaperPage]) -> Board:
         page.id: list(dict.fromkeys(u.protocol for u in page.units if u.protocol in present))
         for page in pages
     }
-    return Board(
+    board = Board(
         project,
         entries,
         {name: _contestant(project, name) for name in names},
         {paper: protocols for paper, protocols in papers.items() if protocols},
         failed,
     )
+    for dataset, path in (arena or {}).items():
+        _add_arena(board, dataset, path)
+    return board
+
+
+def _add_arena(board: Board, dataset: str, path: Path) -> None:
+    """Put the rows of a data set of the arena on a board.
+
+    A kind that a method does not have counts as its defaults there.
+    """
+    rows: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    with open(path, encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            rows[row["kind"], row["method"]].append(row)
+    folds = max(map(len, rows.values()), default=0)
+    kinds, methods = (dict.fromkeys(key[place] for key in rows) for place in (0, 1))
+    source = REFERENCE if path.is_relative_to(board.project.root / REFERENCE) else LOCAL
+    protocols = board.papers.setdefault(ARENA, [])
+    for kind, method in itertools.product(kinds, methods):
+        mine = rows.get((kind, method)) or rows["default", method]
+        protocol = f"{ARENA}_{kind}"
+        if protocol not in protocols:
+            protocols.append(protocol)
+        note = CONTROL if mine[0]["family"] == CONTROL else ""
+        board.contestants.setdefault(method, Contestant(method, method, note))
+        if any(row["error"] for row in mine):
+            board.failed.setdefault((protocol, method), []).append(dataset)
+        if len(mine) < folds or any(row["error"] for row in mine):
+            continue
+        means = {n: _rounded(statistics.fmean(float(row[n]) for row in mine)) for n in BETTER}
+        fit = statistics.fmean(float(row["fit_s"]) for row in mine)
+        board.entries.append(Entry(protocol, dataset, method, means, fit, None, source))
 
 
 def _entry(unit: UnitScores) -> Entry:
     means = {
-        name: float(f"{round(mean, DECIMALS):.{DIGITS}g}")
+        name: _rounded(mean)
         for name, values in unit.scores.items()
         if all(map(math.isfinite, values)) and (mean := unit.mean(name)) is not None
     }
     fit = statistics.fmean(row.seconds[0] for row in unit.rows)
     return Entry(*unit.ids, means, fit, max(row.peak_mb for row in unit.rows), unit.source)
+
+
+def _rounded(mean: float) -> float:
+    return float(f"{round(mean, DECIMALS):.{DIGITS}g}")
 
 
 def _contestant(project: Project, name: str) -> Contestant:
@@ -239,6 +294,7 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
     ranked = {name: s for name, s in sets.items() if not board.contestants[name].note}
     names = compared(ranked, (name for name in ranked if board.contestants[name].own))
     sign = -1.0 if board.directions.get(measure) == "higher" else 1.0
+    floors = {e.dataset: e.means[measure] for e in mine if e.method in FLOORS and sign > 0}
     losses = {
         d: {n: sign * cells[d, n].means[measure] for n in names if (d, n) in cells}
         for d in datasets
@@ -260,11 +316,11 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
             board.contestants[name],
             rank,
             len(sets[name]),
-            _mean(e.means[measure] for e in own) if len(own) == len(on) else None,
+            _gain({e.dataset: e.means[measure] for e in own}, floors, on),
             ahead,
             len(others) - ahead,
             _mean(entry.fit_s for entry in own),
-            max((entry.peak_mb for entry in own), default=None),
+            max((entry.peak_mb for entry in own if entry.peak_mb is not None), default=None),
             ", ".join(sorted({entry.source for entry in own})),
             tuple(board.failed.get((protocol, name), ())),
         )
@@ -282,6 +338,15 @@ def all_standings(board: Board) -> list[Standings]:
     """Return standings by the first measure for each protocol that has numbers."""
     found = (standings(board, paper, protocol) for paper, protocol in board.protocols())
     return [outcome for outcome in found if outcome.lines]
+
+
+def _gain(
+    losses: Mapping[str, float], floors: Mapping[str, float], on: Iterable[str]
+) -> float | None:
+    if not all(name in losses and floors.get(name, 0.0) > 0 for name in on):
+        return None
+    shares = [math.log(max(losses[name] / floors[name], LEAST)) for name in on]
+    return 1 - math.exp(statistics.fmean(shares))
 
 
 def _mean(values: Iterable[float]) -> float | None:
@@ -307,21 +372,52 @@ def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
         "entries": [
             [
                 *(entry.protocol, entry.dataset, entry.method),
-                *(float(f"{entry.fit_s:.4g}"), float(f"{entry.peak_mb:.4g}"), entry.source),
+                *(_short(entry.fit_s), _short(entry.peak_mb), entry.source),
                 [entry.means.get(name) for name in names],
             ]
             for entry in board.entries
         ],
         "failed": [[*unit, datasets] for unit, datasets in board.failed.items()],
         "families": dict(board.project.families),
+        "kinds": list(_kinds(board).items()),
+        "floors": FLOORS,
+        "least": LEAST,
         "start": {"measure": MEASURE, "protocol": _first_protocol(board, boards)},
     }
 
 
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
+
+
+FEW_ROWS, FEW_LABELS = 1000, 6
+
+
+def _kinds(board: Board) -> dict[str, list[str]]:
+    """Return kinds of data set that a reader may want alone, with their members."""
+    known = {one.id: one for one in board.project.data_sets}
+    used = [
+        known[name] for name in dict.fromkeys(e.dataset for e in board.entries) if name in known
+    ]
+    kinds = {"with persons": [one.id for one in used if one.names_persons]}
+    for what, few, size in (("rows", FEW_ROWS, "n"), ("labels", FEW_LABELS, "c")):
+        counts = {one.id: getattr(one.shape, size) for one in used if one.shape}
+        counts = {name: count for name, count in counts.items() if count is not None}
+        kinds[f"of at most {few} {what}"] = [name for name, count in counts.items() if count <= few]
+        kinds[f"of more than {few} {what}"] = [
+            name for name, count in counts.items() if count > few
+        ]
+    for family in dict.fromkeys(one.family for one in used if one.family):
+        kinds[f"of the family {family}"] = [one.id for one in used if one.family == family]
+    return kinds
+
+
 def _first_protocol(board: Board, boards: Sequence[Standings]) -> str:
-    """Return the protocol where the user's own methods ran, else where most was compared."""
+    """Return where the user's own methods ran, else the arena, else where most was compared."""
     own = [e.protocol for e in board.entries if board.contestants[e.method].own]
     if own:
         return max(dict.fromkeys(own), key=own.count)
+    if ARENA in board.papers:
+        return f"{ARENA}_tuned"
     sizes = {s.protocol: len(s.compared.ranks) * len(s.datasets) for s in boards}
     return max(sizes, key=lambda name: sizes[name], default="")

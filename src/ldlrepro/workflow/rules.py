@@ -407,6 +407,11 @@ class Rules:
         written = findings.source(self.project)
         return [_from_here(written)] if wildcards.paper == "all" and written.is_file() else []
 
+    def scope_arena(self, wildcards: Any) -> list[str]:
+        """Return the maintainers' tables of the arena, which the full report shows."""
+        found = sorted((self.project.root / "reference" / "arena").glob("*/scores.csv"))
+        return [_from_here(path) for path in found] if wildcards.paper == "all" else []
+
     def notebooks_shown(self, wildcards: Any) -> str:
         """Return the option that names the notebooks of a page."""
         if wildcards.paper != "all":

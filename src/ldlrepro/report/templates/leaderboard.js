@@ -190,6 +190,16 @@
     return best.names;
   }
 
+  /** As `_gain` in leaderboard.py: the share of the training mean's loss that is taken away. */
+  function gain(mine, measure) {
+    if (measures[measure].better === "higher") return null;
+    const logs = mine.map((entry) => {
+      const floor = entries.find((other) => spotOf(other) === spotOf(entry) && data.floors.includes(other.method))?.values[measure];
+      return floor > 0 ? Math.log(Math.max(entry.values[measure] / floor, data.least)) : NaN;
+    });
+    return logs.some(Number.isNaN) ? null : 1 - Math.exp(mean(logs));
+  }
+
   /** Everything that the tables show for what is chosen in the form. */
   function outcome() {
     const measure = measures.findIndex(({ id }) => id === form.elements.measure.value);
@@ -222,7 +232,7 @@
         ...methods.get(name), index, ticked: chosen.includes(name),
         rank: index < 0 ? null : found.ranks[index],
         datasets: distinct([...places.get(name)].map(datasetOf)).length,
-        mean: common.length && mine.length === common.length ? mean(mine.map((entry) => entry.values[measure])) : null,
+        gain: common.length && mine.length === common.length ? gain(mine, measure) : null,
         better: index < 0 || !found.p ? null : better,
         worse: index < 0 || !found.p ? null : others.length - better,
         fit: mine.length ? mean(mine.map((entry) => entry.fit)) : null,
@@ -242,7 +252,7 @@
     { title: "method", value: (line) => line.title.toLowerCase(), text: null },
     { title: "mean rank", value: (line) => line.rank, text: (line) => (line.rank === null ? line.note || (line.ticked ? "–" : "not compared") : line.rank.toFixed(2)), number: true },
     { title: "has data sets", value: (line) => line.datasets, text: (line) => String(line.datasets), number: true },
-    { title: "mean", value: (line) => line.mean, text: (line) => digits(line.mean, 4), number: true },
+    { title: "gain", value: (line) => line.gain, text: (line) => (line.gain === null ? "" : `${(100 * line.gain).toFixed(1)} %`), number: true },
     { title: "beats", value: (line) => line.better, text: (line) => digits(line.better, 4), number: true },
     { title: "beaten by", value: (line) => line.worse, text: (line) => digits(line.worse, 4), number: true },
     { title: "fit, s", value: (line) => line.fit, text: (line) => digits(line.fit, 3), number: true },
@@ -262,23 +272,22 @@
       || before(!a.ticked, !b.ticked) || before(Boolean(a.note), Boolean(b.note)) || b.datasets - a.datasets || before(a.id, b.id));
   }
 
-  function headCell(column, index, title) {
+  function headCell(column, index) {
     const state = sorting.column === index ? (sorting.down ? "descending" : "ascending") : null;
     const mark = state ? h("span", { "aria-hidden": "true" }, sorting.down ? " ▾" : " ▴") : null;
-    const button = h("button", { type: "button", "data-column": index }, title || column.title, mark);
+    const button = h("button", { type: "button", "data-column": index }, column.title, mark);
     return h("th", { scope: "col", class: column.number ? "n" : null, "aria-sort": state }, button);
   }
 
   function rankingTable(result) {
-    const title = `mean ${result.measure.title} ${result.measure.better === "higher" ? "↑" : "↓"}`;
     const row = (line) => h("tr", { class: line.own ? "own" : line.rank === null ? "beside" : null, "data-method": line.id }, columns.map((column) => {
       if (column.title === "method") {
         const box = line.note ? null : h("input", { type: "checkbox", name: "compare", value: line.id, checked: line.ticked, "aria-label": `compare ${line.id}` });
-        return h("th", { scope: "row" }, box, " ", line.title, " ", h("small", null, line.id + (line.own ? ", your own" : "")));
+        return h("th", { scope: "row" }, box, " ", line.title, " ", h("small", null, (line.id === line.title ? "" : line.id) + (line.own ? ", your own" : "")));
       }
       return h("td", { class: column.number ? "n" : null, title: (column.hint && column.hint(line)) || null }, column.text(line));
     }));
-    const head = columns.map((column, index) => headCell(column, index, column.title === "mean" ? title : null));
+    const head = columns.map((column, index) => headCell(column, index));
     const apart = new Set(result.common.map(familyOf)).size;
     const kin = apart < result.common.length ? `, ${apart} of them independent` : "";
     const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets${kin}.`;
@@ -323,7 +332,7 @@
     return [h("h2", null, "Pair by pair"), h("div", { class: "scroll" }, h("table", { class: "plain pairs-board" },
       h("caption", null, "Data sets that the method of the line wins against that of the column : loses to it."),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col", class: "n" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
-      h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row" }, label(line, number), " ", h("small", null, line.id)), order.map((other) => cell(line, other)))))))];
+      h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row" }, label(line, number), " ", h("small", null, line.id === line.title ? "" : line.id)), order.map((other) => cell(line, other)))))))];
   }
 
   /** Draws anew and leaves the keyboard where it was. */
@@ -356,12 +365,25 @@
     offerDatasets();
   }
 
+  const datasetsOffered = () => distinct(entries.filter((entry) => protocolsChosen().includes(entry.protocol)).map((entry) => entry.dataset)).sort();
+
+  /** Offers the kinds of data set that are neither all nor none of those of the protocol. */
   function offerDatasets() {
     wishes.clear();
+    const names = datasetsOffered();
+    const some = data.kinds.filter(([, members]) => { const here = names.filter((name) => members.includes(name)).length; return here && here < names.length; });
+    form.elements.kind.replaceChildren(option("", "all", ""), ...some.map(([title]) => option(title, title, "")));
+    tickDatasets();
+  }
+
+  /** Ticks the data sets of the chosen kind. */
+  function tickDatasets() {
+    const kind = data.kinds.find(([title]) => title === form.elements.kind.value);
+    const names = datasetsOffered();
     datasetsOff.clear();
-    const names = distinct(entries.filter((entry) => protocolsChosen().includes(entry.protocol)).map((entry) => entry.dataset)).sort();
+    if (kind) names.filter((name) => !kind[1].includes(name)).forEach((name) => datasetsOff.add(name));
     document.getElementById("board-datasets").replaceChildren(...names.map((name) =>
-      h("label", null, h("input", { type: "checkbox", name: "dataset", value: name, checked: true }), name)));
+      h("label", null, h("input", { type: "checkbox", name: "dataset", value: name, checked: !datasetsOff.has(name) }), name)));
   }
 
   function begin() {
@@ -376,6 +398,7 @@
   form.addEventListener("change", ({ target }) => {
     if (target.name === "paper") offerProtocols(form.elements.protocol.value);
     if (target.name === "protocol") offerDatasets();
+    if (target.name === "kind") tickDatasets();
     if (target.name === "dataset") datasetsOff[target.checked ? "delete" : "add"](target.value);
     draw();
   });
