@@ -1,6 +1,7 @@
 """BD-LDL and LDLSF: normal equations, conditions of an optimum, cases by hand."""
 
 import numpy as np
+import pytest
 from scipy.linalg import solve_sylvester
 
 from ldl import BDLDL, LDLSF
