@@ -106,7 +106,11 @@ def test_commands_of_the_examples_are_understood():
     [
         (["verdict"], "no verb 'verdict'. Did you mean 'verdicts'?"),
         ([], "a VERB is missing"),
-        (["run", "mslp"], "required: dataset, method"),
+        (["run", "mslp"], "DATASET and METHOD are missing"),
+        (["list"], "KIND is missing: one of methods, datasets"),
+        (["list", "method"], "no kind 'method'. Did you mean 'methods'?"),
+        (["explain"], "For example: ldlrepro explain structrf"),
+        (["explain", "structrf"], "no cell 'structrf'. The name of a cell is PAPER/"),
         (["run", "mslp", "sjaffe", "aa_knn", "--threads", "two"], "'two'"),
         (["verdicts", "structr"], "unknown paper 'structr'. Did you mean 'structrf'?"),
         (["verdicts", "--show", "reproducd"], "Did you mean 'reproduced'?"),
