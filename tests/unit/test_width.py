@@ -151,6 +151,12 @@ def test_the_tab_key_completes_what_the_parsers_take(line, words):
     assert found == words if words is not None else CELL in found
 
 
+def test_explain_completes_data_sets_beside_papers():
+    assert completion.candidates("ldlrepro explain sj") == ["sjaffe"]
+    assert completion.candidates("ldlrepro explain ms") == ["mslp/"]
+    assert completion.candidates("ldlrepro arena sj") == ["sjaffe"]
+
+
 def test_every_option_of_every_verb_can_be_completed():
     for name, parser in cli.verbs().items():
         shown = [a for a in parser._actions if a.help != argparse.SUPPRESS]
