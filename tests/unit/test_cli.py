@@ -75,6 +75,8 @@ def test_every_verb_of_a_rule_takes_what_its_rule_gives():
             command = "".join(re.findall(r'"(.*)"', block)).partition(" 2>")[0]
             command = command.replace("{params.notebooks}", "--notebooks 1")
             words = [re.sub(r"\{.*\}", "1", word) for word in command.split()]
+            if words[0] != "ldlrepro":
+                continue
             assert parser.parse(words[1:]).handler
             called.add(words[1])
     assert {"fetch", "prepare", "folds", "run", "compare", "gate"} <= called

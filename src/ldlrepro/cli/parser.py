@@ -23,13 +23,11 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "What there is, and how far it is": {
         "state": ("list", "status", "schedule", "doctor"),
-        "images": ("images",),
     },
     "Compute and check": {
         "inputs": ("fetch",),
         "runs": ("run",),
         "tracking": ("ui",),
-        "pages": ("export",),
         "results": ("audit",),
         "lint": ("lint",),
     },
@@ -43,6 +41,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "For those who question the printed numbers, and for maintainers": {
         "verdicts": ("contradictions", "protocols"),
+        "images": ("images",),
+        "pages": ("export",),
         "runs": ("try",),
         "results": ("record",),
         "completion": ("completion",),
