@@ -61,7 +61,7 @@ def run(comparison: Comparison, peers: str, budget_s: float, most: int) -> dict[
     about = {
         "identity": comparison.identity,
         "code": our_code(comparison),
-        "commit": provenance.git_commit(),
+        "commit": provenance.git_commit(ROOT),
         "machine": {**provenance.machine(), "cores": os.cpu_count()},
         "python": sys.version.split()[0],
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

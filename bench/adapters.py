@@ -118,6 +118,7 @@ ADAPTERS: dict[str, Ldlrepro] = {
     "ldlrepro": Ldlrepro(),
     "python-ldl": PythonLdl(),
     "scikit-learn": OfModule("sklearn.ensemble", "scikit-learn"),
+    "catboost": OfModule("catboost", "catboost"),
     "torch": OfModule("bench.yardsticks", "torch"),
     "plain": OfModule("bench.plain"),
 }

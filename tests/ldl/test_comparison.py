@@ -135,7 +135,7 @@ def test_the_answer_names_the_better_method_and_makes_it():
 
 
 def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch):
-    asked = {"methods": ["AAKNN", "Ridge"], "time": 10, "settings": 3, "store": tmp_path}
+    asked = {"methods": ["AAKNN", "Ridge"], "time": 100, "settings": 3, "store": tmp_path}
     first = compare(X, D, **asked)
     folds = sorted(path.name for path in tmp_path.glob("*/*.npz"))
     assert "AAKNN.0.default.npz" in folds

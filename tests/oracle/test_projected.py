@@ -1,6 +1,7 @@
 """BD-LDL and LDLSF: normal equations, conditions of an optimum, cases by hand."""
 
 import numpy as np
+import pytest
 from scipy.linalg import solve_sylvester
 
 from ldl import BDLDL, LDLSF
@@ -14,8 +15,9 @@ def centred(n: int = 50) -> tuple[np.ndarray, np.ndarray]:
     return X - X.mean(axis=0), D - D.mean(axis=0)
 
 
-def test_bd_ldl_solves_sylvesters_equation():
-    X, D = centred()
+@pytest.mark.parametrize("rows", [50, 3], ids=["many rows", "fewer rows than features"])
+def test_bd_ldl_solves_sylvesters_equation(rows):
+    X, D = centred(rows)
     W = BDLDL(back_weight=0.3, alpha=2.0)._weights(X, D)
     expected = solve_sylvester(X.T @ X + 2.0 * np.eye(4), 0.3 * D.T @ D, 1.3 * X.T @ D)
     np.testing.assert_allclose(W, expected, atol=1e-10)

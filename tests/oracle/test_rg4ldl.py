@@ -22,7 +22,7 @@ def test_chances_and_energies_equal_their_formulas_in_loops():
         energy -= sum(x[i] * one.visible[i] for i in range(3))
         energy -= sum(h[k] * one.hidden[k] for k in range(2))
         energy -= sum(x[i] * one.weights[i, k] * h[k] for i in range(3) for k in range(2))
-    assert one.energy(X, H) == pytest.approx(energy)
+    assert one.energy(X, H, X @ one.weights) == pytest.approx(energy)
     for x, p in zip(X, one.upwards(X), strict=True):
         for k in range(2):
             inside = one.hidden[k] + sum(x[i] * one.weights[i, k] for i in range(3))
@@ -40,7 +40,8 @@ def test_a_step_is_that_of_contrastive_divergence(temperature):
     on = before.upwards(X) > drawn.random((5, 2))
     again = before.downwards(1.0 * on)
     on_again = before.upwards(again) > drawn.random((5, 2))
-    less = before.energy(X, 1.0 * on) - before.energy(again, 1.0 * on_again)
+    less = before.energy(X, 1.0 * on, X @ before.weights)
+    less -= before.energy(again, 1.0 * on_again, again @ before.weights)
     taken = less < 0 or temperature > 1
     rows = again if taken else X
     change = sum(np.outer(rows[i], on[i]) - np.outer(again[i], on_again[i]) for i in range(5))

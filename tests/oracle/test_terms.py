@@ -46,7 +46,7 @@ def written(name: str, W: np.ndarray, P: np.ndarray, D: np.ndarray) -> float:
 
 def objective_of(name: str, X: np.ndarray, D: np.ndarray) -> TermObjective:
     model = MODELS[name]
-    return TermObjective(with_ones(X), D, model.alpha, 1, model._terms(X, D))
+    return TermObjective(with_ones(X), D, model.alpha, 1, model._terms(D, 1.0))
 
 
 def settled(name: str, X: np.ndarray, D: np.ndarray, W: np.ndarray) -> TermObjective:

@@ -38,3 +38,12 @@ def test_an_audit_says_how_likely_it_finds_one_altered_fold_and_what_its_records
     assert records == "Records: 1 computed, 3 carried over."
     for sentence in (chance, records):
         assert sentence in audit_page(found, in_words(found))
+
+
+def test_a_reason_that_keeps_many_folds_out_is_told_once_and_shortly():
+    whole = checks()
+    for fold in range(3):
+        whole[-1].skip(f"fold {fold}", "faces is not available: https://x: cannot connect")
+    told = certificate(PROJECT, [paper("p")], whole, extent(7))["summary"]
+    assert told.count("faces is not available") == 1
+    assert "https" not in told

@@ -105,7 +105,12 @@ def test_commands_of_the_examples_are_understood():
     ("arguments", "words"),
     [
         (["verdict"], "no verb 'verdict'. Did you mean 'verdicts'?"),
-        (["run", "mslp"], "required: dataset, method"),
+        ([], "a VERB is missing"),
+        (["run", "mslp"], "DATASET and METHOD are missing"),
+        (["list"], "KIND is missing: one of methods, datasets"),
+        (["list", "method"], "no kind 'method'. Did you mean 'methods'?"),
+        (["explain"], "For example: ldlrepro explain structrf"),
+        (["explain", "structrf"], "no cell 'structrf'. The name of a cell is PAPER/"),
         (["verdicts", "mslp", "--dataset", "sjafe"], "Did you mean 'sjaffe'?"),
         (["explain", "structrf/16/sjaffe/SA-BFGS/kll"], f"Did you mean '{CELL}'?"),
         (["fetch", "sjafe", "--offline"], "unknown data set 'sjafe'. Did you mean 'sjaffe'?"),

@@ -125,6 +125,23 @@ def test_a_report_without_anything_measured_is_still_a_report(tmp_path):
     assert "No records yet" in text
 
 
+def test_claims_on_stand_ins_are_counted_and_shown_apart(tmp_path):
+    claims = [
+        ClaimRow("demo", "a", "RF first", "holds", "3 of 3", "3 of 3", ""),
+        ClaimRow("demo", "b", "RF first", "holds", "", "2 of 2", "", stand_in="drawn faces"),
+        ClaimRow("demo", "c", "RF fast", "fails", "", "0 of 2", "slow", stand_in="drawn faces"),
+    ]
+    text, reading = written(content(page(claims=claims)), tmp_path)
+    front = text.partition('id="/demo"')[0]
+    assert "Of 1 tested claim, 1 holds." in front
+    assert "On substitute data, 1 of 2 hold." in front
+    own, apart = text.split("On substitute data: drawn faces")
+    assert 'id="/demo/claim/a"' in own
+    assert 'id="/demo/claim/b"' in apart
+    assert 'id="/demo/claim/c"' in apart
+    assert all(reading.ids[f"/demo/claim/{name}"] == 1 for name in "abc")
+
+
 # ---------------------------------------------------------------------- records
 
 

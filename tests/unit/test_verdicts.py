@@ -131,3 +131,15 @@ def test_a_number_holds_by_no_choice_of_its_own_where_every_yardstick_misses(
 ):
     row = VerdictRow("p", "1", "d", "", "m", "kl", "0.1", "", "lower", "exact")
     assert replace(row, evidence=evidence, yardsticks=yardsticks).holds is holds
+
+
+def test_a_number_says_whether_it_holds_and_what_keeps_it_from_that():
+    row = VerdictRow("p", "1", "d", "", "m", "kl", "0.1", "", "lower", "exact", evidence="blind")
+    missed, met = {"the mean": "worse"}, {"the mean": "near", "a forest": "exact"}
+    assert replace(row, yardsticks=missed).whether_it_holds.startswith("The number holds: ")
+    assert replace(row, yardsticks=met).whether_it_holds.endswith(": a forest meets it too.")
+    assert "was measured here" in row.whether_it_holds
+    fitted = replace(row, yardsticks=missed, evidence="fitted")
+    assert "its own data set" in fitted.whether_it_holds
+    assert replace(row, verdict="worse").whether_it_holds.endswith(": it is not met.")
+    assert replace(row, verdict="not run").whether_it_holds == ""

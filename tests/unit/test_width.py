@@ -112,3 +112,9 @@ def test_colour_is_for_terminals_and_nobody_who_said_no(monkeypatch):
 def test_the_tab_key_completes_what_the_parsers_take(line, words):
     found = completion.candidates(line)
     assert found == words if words is not None else CELL in found
+
+
+def test_explain_completes_data_sets_beside_papers():
+    assert completion.candidates("ldlrepro explain sj") == ["sjaffe"]
+    assert completion.candidates("ldlrepro explain ms") == ["mslp/"]
+    assert completion.candidates("ldlrepro arena sj") == ["sjaffe"]

@@ -34,6 +34,8 @@ MUCH_LESS = 0.2
 """Share of the time of a search below which an earlier one is done again."""
 IN_NO_HURRY = 1800.0
 """Seconds from which on slow methods take part."""
+PAUSE = 5.0
+"""Seconds between two lines about progress."""
 LEAST_ROWS = 20
 Job = tuple[str, Contender, Task, Path | None]
 """Its name, the method, the task, and the folder that keeps it."""
@@ -218,8 +220,12 @@ class Arena:
 
         parallel = Parallel(n_jobs=self.workers, return_as="generator_unordered")
         done = parallel(delayed(_one)(*job) for job in jobs)
+        said = -PAUSE
         for place, (name, searched, message) in enumerate(done, start=1):
-            self._say(f"{place} of {count}: {name}{message}")
+            spent = clock.monotonic() - self.started
+            if spent - said >= PAUSE or place == count:
+                said = spent
+                self._say(f"{place} of {count}: {name}{message}")
             yield name, searched
 
     def _say(self, line: str) -> None:
@@ -262,7 +268,7 @@ def _one(
 ) -> tuple[str, Searched, str]:
     """Do a task, or find it done; a longer search goes on from one with the defaults alone.
 
-    A search that had much less time than there is now is done again.
+    A search that the clock ended, with much less time than there is now, is done again.
     """
     if kept is None:
         return name, search(contender, task), ""
@@ -270,12 +276,10 @@ def _one(
     stage = "default" if task.seconds == 0.0 else "tuned"
     path, before = (kept / f"{name}.{part}.npz" for part in (stage, "default"))
     there = files.load(path)
-    if (
-        there
-        and there[1]["code"] == code
-        and MUCH_LESS * (task.seconds or 0) <= there[1]["seconds"]
-    ):
-        return name, there[0], ", done before"
+    if there and there[1]["code"] == code:
+        whole = len(contender.settings(task.settings, task.random_state)) <= len(there[0].tried)
+        if whole or MUCH_LESS * (task.seconds or 0) <= there[1]["seconds"]:
+            return name, there[0], ", done before"
     begun = files.load(before)
     tried = begun[0].tried[:1] if begun and begun[1]["code"] == code else ()
     searched = search(contender, task, tried)

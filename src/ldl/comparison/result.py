@@ -79,6 +79,11 @@ def corrected_t(gains: ArrayLike, train: float, test: float) -> float:
     return float(2 * t.sf(abs(values.mean()) / math.sqrt(variance), len(values) - 1))
 
 
+def shown_p(p: float) -> str:
+    """Return a probability as tables show it."""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The outcome of ``compare``.
@@ -210,9 +215,10 @@ class Comparison:
         if len(self.alike) > 1:
             costs = {entry.name: entry.fit_s for entry in self.entries}
             fastest = min(self.alike, key=lambda one: costs[one])
+            count = len(self.alike) - 1
             said += (
-                f" {len(self.outer)} folds cannot tell {len(self.alike) - 1} other methods from "
-                f"it; of these {len(self.alike)}, {fastest} fits fastest ({costs[fastest]:.2g} s)."
+                f" {len(self.outer)} folds cannot tell {count} other method{'s' * (count > 1)} "
+                f"from it; of these {count + 1}, {fastest} fits fastest ({costs[fastest]:.2g} s)."
             )
         return said + (
             f" A choice made anew in each fold, without its tested rows, gives "

@@ -24,7 +24,7 @@ class BDLDL(ProjectedModel):
         ||X W - D||^2 + back_weight ||X - D W'||^2 + alpha ||W||^2
 
     which is Sylvester's equation ``(X'X + alpha I) W + back_weight W D'D = (1 + back_weight) X'D``.
-    It is solved by the eigenvectors of both products.
+    It is solved by the eigenvectors of D'D and of the smaller one of X'X and X X'.
 
     Parameters
     ----------
@@ -55,9 +55,11 @@ class BDLDL(ProjectedModel):
     candidates: ClassVar[Grid] = {"alpha": (100.0, 1.0, 10.0, 1000.0, 10000.0)}
 
     def _weights(self, X: np.ndarray, D: np.ndarray) -> np.ndarray:
-        of_features, V = np.linalg.eigh(X.T @ X)
+        few_rows = len(X) < X.shape[1]
+        of_features, V = np.linalg.eigh(X @ X.T if few_rows else X.T @ X)
         of_labels, U = np.linalg.eigh(D.T @ D)
         curvature = (of_features + self.alpha)[:, None] + self.back_weight * of_labels
         curvature = np.maximum(curvature, _FLOOR * curvature.max() + np.finfo(np.float64).tiny)
-        pull = (1.0 + self.back_weight) * (V.T @ (X.T @ D) @ U)
-        return V @ (pull / curvature) @ U.T
+        pull = (1.0 + self.back_weight) * (V.T @ (D if few_rows else X.T @ D) @ U)
+        weights = V @ (pull / curvature) @ U.T
+        return X.T @ weights if few_rows else weights

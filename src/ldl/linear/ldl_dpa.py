@@ -33,7 +33,7 @@ class VarianceTerm(Term):
     ``rows`` says how often a row counts.
     """
 
-    def __init__(self, D: np.ndarray, weight: float, rows: np.ndarray | float) -> None:
+    def __init__(self, D: np.ndarray, weight: float, rows: np.ndarray | float = 1.0) -> None:
         self.weight, self.rows = weight, rows
         self.true = D.var(axis=1)
 

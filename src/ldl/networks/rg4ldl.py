@@ -31,9 +31,9 @@ class Machine:
         """Return the chance of every visible unit to be on."""
         return sigmoid(H @ self.weights.T + self.visible)
 
-    def energy(self, X: np.ndarray, H: np.ndarray) -> float:
-        """Return the energy of all rows with their hidden units."""
-        pairs = np.vdot(X @ self.weights, H)
+    def energy(self, X: np.ndarray, H: np.ndarray, products: np.ndarray) -> float:
+        """Return the energy of all rows with their hidden units, from rows times weights."""
+        pairs = np.vdot(products, H)
         return -float((X @ self.visible).sum() + (H @ self.hidden).sum() + pairs)
 
     def learn(
@@ -44,10 +44,12 @@ class Machine:
         The bias of the visible units follows unless reconstructions are taken for the rows. They
         are where their energy is higher, or else by a chance that grows with the temperature.
         """
-        on = 1.0 * (self.upwards(X) > generator.random((len(X), len(self.hidden))))
+        products = X @ self.weights
+        on = 1.0 * (sigmoid(products + self.hidden) > generator.random(products.shape))
         again = self.downwards(on)
-        on_again = 1.0 * (self.upwards(again) > generator.random(on.shape))
-        less = self.energy(X, on) - self.energy(again, on_again)
+        products_again = again @ self.weights
+        on_again = 1.0 * (sigmoid(products_again + self.hidden) > generator.random(on.shape))
+        less = self.energy(X, on, products) - self.energy(again, on_again, products_again)
         taken = less < 0 or generator.random() < np.exp(-less / temperature)
         rows = again if taken else X
         self.weights += rate / len(X) * (rows.T @ on - again.T @ on_again)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ldl.comparison.contenders import MEAN
-from ldl.comparison.result import ALPHA, corrected_t, titled
+from ldl.comparison.result import ALPHA, corrected_t, shown_p, titled
 from ldl.metrics import better
 from ldlrepro.arena.runs import ARENA
 from ldlrepro.arena.standings import method_of, read, tables
@@ -133,7 +133,7 @@ def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
             "method": name,
             measure: f"{means[name]:.4f}",
             "gain": f"{gain(name):.0%}",
-            "p": "" if name == first else f"{p(name):.3f}",
+            "p": "" if name == first else shown_p(p(name)),
         }
         for name in order
     ]

@@ -36,7 +36,7 @@ from ldlrepro.plan import Unit
 from ldlrepro.report.html import audit_page
 from ldlrepro.track.store import shell_word
 from ldlrepro.train import provenance
-from ldlrepro.train.inputs import global_seed, make_unit_inputs
+from ldlrepro.train.inputs import global_seed, make_unit_inputs, why_no_rows
 
 OUT = RESULTS / "audit"
 
@@ -112,9 +112,16 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
         checks.append(make(scope))
         say(_line(checks[-1]))
     # In a fresh clone the reference is audited, and there are no data or folds yet.
+    absent: dict[str, str] = {}
     for unit in sorted({d.unit for d in draws}):
-        make_unit_inputs(project, unit, scope.seed, judge.workspace)
-    reruns = check_reruns(scope, draws, say)
+        if unit.data_set.id not in absent:
+            make_unit_inputs(project, unit, scope.seed, judge.workspace)
+            if reason := why_no_rows(judge.workspace.ready(unit.data_set.id)):
+                absent[unit.data_set.id] = reason
+    reruns = check_reruns(scope, [d for d in draws if d.unit.data_set.id not in absent], say)
+    for one in draws:
+        if (name := one.unit.data_set.id) in absent:
+            reruns.skip(one.name, f"{name} is not available: {absent[name]}", one.command)
     for unit in too_long:
         reruns.skip(
             unit.key,
@@ -122,8 +129,8 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
             f"ldlrepro audit --unit {unit.key}",
         )
     say(_line(reruns))
-    for remark in reruns.skipped:
-        say(f"not computed: {remark.subject}: {remark.text}")
+    for reason, subjects in _by_reason(reruns).items():
+        say(f"not computed: {', '.join(subjects)}: {reason}")
     in_scope = list(scope.chosen.values())
     extent = Extent(
         question.command(lot),
@@ -189,9 +196,17 @@ def certificate(
 
 def _not_computed(reruns: Check) -> str:
     """Count the folds that could not be computed, with the reasons; '' where there is none."""
-    reasons = dict.fromkeys(remark.text for remark in reruns.skipped)
+    reasons = dict.fromkeys(reason.partition(":")[0] for reason in _by_reason(reruns))
     count = len(reruns.skipped)
     return f"; {count} not computed ({'; '.join(reasons)})" if count else ""
+
+
+def _by_reason(check: Check) -> dict[str, list[str]]:
+    """Return every reason for not checking a subject, with the subjects that it keeps out."""
+    found: dict[str, list[str]] = {}
+    for remark in check.skipped:
+        found.setdefault(remark.text, []).append(remark.subject)
+    return found
 
 
 def _unseen(checks: Sequence[Check]) -> str:

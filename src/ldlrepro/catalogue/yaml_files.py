@@ -66,7 +66,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         tree = yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
+        raise UserError(
+            f"{path}: no such file. Give a YAML file, such as ../mine/my_method.yaml"
+        ) from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

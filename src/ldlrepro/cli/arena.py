@@ -6,16 +6,12 @@ import argparse
 import os
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, counted, paragraph
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, flag, positive, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say
-
-if TYPE_CHECKING:
-    from ldl.comparison.result import Comparison
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -108,7 +104,7 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     from ldl.metrics import better
     from ldlrepro.core.files import write_text
     from ldlrepro.data.own_table import read_own
-    from ldlrepro.report.arena import own_page
+    from ldlrepro.report.arena import lines_of, own_page
 
     if not path.is_file():
         raise UserError(f"{path}: no such file")
@@ -137,28 +133,13 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     program, page = folder / "best.py", folder / "index.html"
     write_text(program, f"{table.imports}{found.imports}\n{table.code}{found.code}")
     write_text(page, own_page(path.name, " ".join([table.seen, *table.remarks]), found))
-    answer(args, _lines(found), found.sentence, first=6)
+    answer(args, lines_of(found), found.sentence, first=6)
     if not args.json:
         if found.left_out:
-            print(paragraph(f"\nLeft out (more time: --time): {', '.join(found.left_out)}."))
+            print()
+            print(paragraph(f"Left out (more time: --time): {', '.join(found.left_out)}."))
         print(f"\nThe winner in code: {program}\nAs a page: {page.resolve().as_uri()}")
     return 0
-
-
-def _lines(found: Comparison) -> list[dict[str, Any]]:
-    """Return a row for each method."""
-    return [
-        {
-            "method": row["method"],
-            found.measure: f"{row[found.measure]:.4f}",
-            "gain": f"{row['gain']:.0%}",
-            "p": "" if row["method"] == found.winner else f"{row['p']:.3f}",
-            "settings": row["settings"],
-            "fit s": f"{row['fit_s']:.2g}",
-            "note": row["note"],
-        }
-        for row in found.table.to_dict("records")
-    ]
 
 
 @verb(

@@ -32,7 +32,9 @@ complete -c ldlrepro -n 'string match -q "*[/~.]*" -- (commandline -ct)' -F
 """Shell -> the lines that its start file needs."""
 KINDS = {
     "paper": "paper_ids",
+    "table": "paper_ids",
     "dataset": "data_set_ids",
+    "data": "data_set_ids",
     "method": "method_ids",
     "protocol": "protocols",
 }
@@ -100,7 +102,9 @@ def _expected(actions: Sequence[argparse.Action], before: Sequence[str]) -> argp
 
 
 def _ids(argument: str, typed: str) -> Iterable[str]:
-    """Return the ids that an argument may be; of cells those of the paper that was typed."""
+    """Return the ids that an argument may be; of cells those of the paper that was typed, and
+    data sets, which `explain` takes too.
+    """
     from ldlrepro.catalogue import from_environment
 
     project = from_environment()
@@ -110,7 +114,7 @@ def _ids(argument: str, typed: str) -> Iterable[str]:
         return []
     paper, slash, _ = typed.partition("/")
     if not slash or paper not in project.paper_ids:
-        return [f"{paper.id}/" for paper in project.real_papers()]
+        return [*(f"{paper.id}/" for paper in project.real_papers()), *project.data_set_ids]
     from ldlrepro.plan import Plan
 
     parts = ("paper", "table", "dataset", "setting", "method", "metric")

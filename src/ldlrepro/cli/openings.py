@@ -87,8 +87,8 @@ def of_schedule(name: str, found: Schedule, bound: Schedule) -> str:
     )
     if found.missing:
         said += (
-            f" {never} never timed are not in it; with them it takes at most "
-            f"{duration(bound.wall_seconds)}, by the time limits of their jobs."
+            f" {never} never timed {'is' if len(found.missing) == 1 else 'are'} not in it; their "
+            f"time limits allow {duration(bound.wall_seconds)}."
         )
     return said
 

@@ -31,7 +31,7 @@ NEEDED_TO_DRAW = ("matplotlib.figure", "matplotlib.backends.backend_svg", "panda
     takes(
         "--out",
         default=FRONT_PAGE,
-        help="its front page, or an existing folder; default %(default)s",
+        help="its folder, or its front page (.html); default %(default)s",
     ),
     takes("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS),
     OF_WORKFLOW,
@@ -66,7 +66,7 @@ def _report(args: argparse.Namespace) -> int:
         answers = [answer for answer in answers if answer.rows or answer.units]
     arena = tables(HERE.results, project.root / "reference")
     out = Path(args.out)
-    front = out / "index.html" if out.is_dir() else out
+    front = out if out.suffix == ".html" else out / "index.html"
     with waiting("writing pages"):
         path = write_report(report_content(project, answers, folder, shown, arena), front)
     if not (args.of_workflow or args.paper):
@@ -171,10 +171,11 @@ def export(args: argparse.Namespace) -> int:
     return 0
 
 
-@verb()
+@verb(PAPERS, examples=["ldlrepro cite mslp"])
 def cite(args: argparse.Namespace) -> int:
     """Print BibTeX entries of the project and of the papers."""
     from ldlrepro.report.citation import entries
 
-    print("\n\n".join(entries(plan_here(args).project)))
+    project = plan_here(args).project
+    print("\n\n".join(entries(project, [project.paper(name).title for name in args.paper])))
     return 0

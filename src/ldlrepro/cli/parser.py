@@ -19,7 +19,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verdicts": ("verdicts", "explain", "claims"),
         "arena": ("recommend", "arena"),
         "standings": ("leaderboard", "baselines"),
-        "pages": ("report",),
+        "pages": ("report", "cite"),
     },
     "What there is, and how far it is": {
         "state": ("list", "status", "schedule", "doctor"),
@@ -31,6 +31,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "tracking": ("ui",),
         "pages": ("export",),
         "results": ("audit",),
+        "lint": ("lint",),
     },
     "Your own methods, data sets, measures and papers": {"own": ("new", "check")},
     "Called by the rules of the workflow, and rarely by hand": {
@@ -42,9 +43,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "For those who question the printed numbers, and for maintainers": {
         "verdicts": ("contradictions", "protocols"),
-        "lint": ("lint",),
         "runs": ("try",),
-        "pages": ("cite",),
         "results": ("record",),
         "completion": ("completion",),
     },

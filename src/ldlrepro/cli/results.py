@@ -42,7 +42,7 @@ def compare(args: argparse.Namespace) -> int:
     write_answer(answer, place)
     measured = [experiments.place(HERE.results, args.paper, name) for name in answer.experiments]
     write_seals(place.parent, HERE, answer.units, [*written, place, *measured])
-    say(f"{args.paper}: {len(answer.rows)} cells, {len(written)} files")
+    say(f"{args.paper}: {len(answer.rows)} cells, {len(written)} files in {place.parent}")
     return 0
 
 
@@ -160,5 +160,5 @@ def audit(args: argparse.Namespace) -> int:
         print(json.dumps(found, indent=1))
     else:
         print((args.out / "audit.html").resolve().as_uri())
-        print(found["summary"])
+        print(paragraph(found["summary"]))
     return 0 if found["verdict"] == "pass" else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from ldlrepro.core.progress import say, waiting
 
 if TYPE_CHECKING:
     from ldlrepro.report.leaderboard import Standings
+
+DECIMALS = 12
 
 
 @verb(
@@ -63,9 +66,18 @@ def leaderboard(args: argparse.Namespace) -> int:
     for outcome in found:
         print(paragraph(openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."))
         print()
-        show(args, outcome.rows, first=6)
+        show(args, [_in_four_digits(row) for row in outcome.rows], first=6)
         print()
     return 0
+
+
+def _in_four_digits(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line with as many decimals as those above and below it have."""
+    formats = {"rank": ".2f", "mean": ".4f"}
+    return {
+        name: value if value is None else format(value, formats.get(name, ""))
+        for name, value in row.items()
+    }
 
 
 def _leader(outcome: Standings) -> dict[str, Any] | None:
@@ -119,7 +131,10 @@ def baselines(args: argparse.Namespace) -> int:
         found = collect(judge, args.dataset, args.protocol, args.method)
     measures = {baseline.measure for baseline in found}
     if args.measure and found and args.measure not in measures:
-        raise UserError(f"no measure '{args.measure}' here.{nearest(args.measure, measures)}")
+        told = f" There are: {', '.join(sorted(measures))}"
+        raise UserError(
+            f"no measure '{args.measure}' here.{nearest(args.measure, measures) or told}"
+        )
     shown = args.measure or (None if args.json or args.out else "kl")
     found = [baseline for baseline in found if shown in (None, baseline.measure)]
     if args.out:
@@ -131,10 +146,19 @@ def baselines(args: argparse.Namespace) -> int:
         return 0
     lines = [
         {name: line[name] for name in sorted(line, key=lambda name: name == "measure")}
-        for line in (baseline.line() for baseline in found)
+        for line in (_to_read(baseline.line()) for baseline in found)
     ]
     said = (
         f"{counted(len(found), 'mean')} of {shown} over the folds of complete records. To cite "
         "them, write a folder with --out; it has the folds and the settings behind each."
     )
     return answer(args, lines, said)
+
+
+def _to_read(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line of numbers to cite with four significant digits; JSON has more."""
+    numbers = ("mean", "std", "seeds low", "seeds high")
+    given = {name: line[name] for name in numbers if line[name] is not None}
+    # A sum that ends at -2e-17 is zero.
+    told = {name: f"{round(value, DECIMALS) + 0.0:.4g}" for name, value in given.items()}
+    return {**line, **told}

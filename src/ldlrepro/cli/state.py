@@ -209,6 +209,8 @@ def schedule(args: argparse.Namespace) -> int:
                 schedules.simulate(bound, args.cores, []),
             )
     rows = [_scheduled(name, *outcome) for name, outcome in found.items()]
+    if not args.json:
+        rows = [_in_words(row) for row in rows]
     first, outcome = next(iter(found.items()))
     said = openings.of_schedule(first, *outcome)
     return answer(args, rows, "Counting what printed numbers are judged by: " * args.printed + said)
@@ -220,15 +222,22 @@ def _scheduled(name: str, found: Schedule, bound: Schedule) -> Row:
         "paper": name,
         "wall minutes": round(found.wall_seconds / 60, 2),
         "jobs": found.jobs,
+        "core hours": round(found.core_seconds / 3600, 2),
         "never timed": len(found.missing),
         "at most, with these": round(bound.wall_seconds / 60, 2),
-        "core hours": round(found.core_seconds / 3600, 2),
         "cores": found.cores,
         "efficiency": f"{found.efficiency:.0%}",
         "longest job": f"{longest.name}, {longest.seconds:.0f} s" if longest else "",
         "long jobs": len(found.too_long),
         "of these a single fold": sum(job.folds == 1 for job in found.too_long),
     }
+
+
+def _in_words(row: Row) -> Row:
+    """Return a line of the schedule with its times as people say them."""
+    minutes, bound = row.pop("wall minutes"), row.pop("at most, with these")
+    told = {"paper": row.pop("paper"), "takes": openings.duration(60 * minutes) if minutes else ""}
+    return told | row | {"at most, with these": openings.duration(60 * bound)}
 
 
 @verb(table=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 from ldlrepro.cli.here import HERE, judge_here, plan_here
@@ -34,7 +33,7 @@ def sync(args: argparse.Namespace) -> int:
             counts = tracking.sync(
                 paper.id, paper.title, answer.units, uri, files, rows=answer.rows
             )
-        say(f"{paper.id}: {asdict(counts)}")
+        say(f"{paper.id}: {counts.in_words}")
         if args.out:
             told = {"paper": paper.id, "units": len(answer.units), "content": counts.content}
             write_text(Path(args.out), json.dumps(told) + "\n")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+from ldlrepro.core.errors import nearest
 
 Handler = Callable[[argparse.Namespace], int]
 
@@ -66,6 +69,11 @@ def verb(
     return lambda handler: Verb(handler, arguments, json, table, examples)
 
 
+REQUIRED = "the following arguments are required: "
+INVALID = re.compile(r"invalid choice: '(?P<word>.*)' \(choose from .*\)")
+"""What argparse says of a word that is none of an argument's."""
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and what to type."""
 
@@ -73,7 +81,24 @@ class Parser(argparse.ArgumentParser):
         for name in IDS:
             if message.startswith("unrecognized") and f"--{name}" in message:
                 message += f". Give the {name} without --{name}."
-        self.exit(2, f"{self.prog}: {message}\nType `{self.prog} --help`.\n")
+        for action in self._actions:
+            if message == f"{REQUIRED}{action.dest}":
+                message = f"{action.dest.upper()} is missing: {_what(action)}"
+            if wrong := INVALID.fullmatch(message.removeprefix(f"argument {action.dest}: ")):
+                word = wrong["word"]
+                message = f"no {action.dest} '{word}'.{nearest(word, action.choices or ())} "
+                message += f"Choose {_what(action)}."
+        if message.startswith(REQUIRED):
+            names = message.removeprefix(REQUIRED).upper().split(", ")
+            message = f"{', '.join(names[:-1])} and {names[-1]} are missing"
+        first = (self.epilog or "").partition("\n")[2].partition("\n")[0].strip()
+        example = f"\nFor example: {first}" if first else ""
+        self.exit(2, f"{self.prog}: {message}{example}\nType `{self.prog} --help`.\n")
+
+
+def _what(action: argparse.Action) -> str:
+    """Say what an argument may be."""
+    return f"one of {', '.join(action.choices)}" if action.choices else str(action.help)
 
 
 def takes(*names: str, **told: Any) -> Argument:

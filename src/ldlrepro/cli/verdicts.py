@@ -224,25 +224,38 @@ def _explain_data_set(data_set: DataSet, as_json: bool) -> int:
         )
     data = load_ready(path)
     size = f"{data.X.shape[0]} rows, {data.X.shape[1]} features, {data.D.shape[1]} labels"
-    facts = {"title": data_set.title, "size": size} | traits_of(data.X).facts
-    print(json.dumps(facts, indent=1) if as_json else "\n".join(_lines(facts)))
+    traits = traits_of(data.X).facts
+    if as_json:
+        print(json.dumps({"title": data_set.title, "size": size} | traits, indent=1))
+    else:
+        print("\n".join([f"{data_set.title} has {size}.", *_lines(traits)]))
     return 0
 
 
 def _lines(facts: Mapping[str, Any]) -> list[str]:
     lines = []
-    for name, value in facts.items():
-        if isinstance(value, list):
-            entries = ["; ".join(f"{k}: {v}" for k, v in entry.items()) for entry in value]
-            lines += [f"{name}:", *(paragraph(entry, "    ") for entry in entries or ["none"])]
-        else:
-            told = value
-            if isinstance(value, dict):
-                told = "; ".join(f"{key}: {one}" for key, one in value.items()) or "none"
-            line = f"{name + ':':<18} {told}"
+    for key, value in facts.items():
+        name = key.replace("_", " ")
+        if isinstance(value, list | dict):
+            entries = value if isinstance(value, list) else value.items()
+            told = [_told(entry) for entry in entries]
+            lines += [f"{name}:", *(paragraph(entry, "    ") for entry in told or ["none"])]
+        elif value is not False:
+            line = f"{name + ':':<18} {_told(value)}"
             fits = len(line) <= width()
-            lines.append(line if fits else f"{name}:\n{paragraph(str(told), '    ')}")
+            lines.append(line if fits else f"{name}:\n{paragraph(_told(value), '    ')}")
     return lines
+
+
+def _told(value: Any) -> str:
+    """Return a value in words: of a mapping its values, of a name and a value both."""
+    if isinstance(value, tuple):
+        return f"{value[0]}: {_told(value[1])}"
+    if isinstance(value, dict):
+        return "; ".join(map(_told, value.values()))
+    if isinstance(value, list):
+        return ", ".join(map(_told, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @verb(
@@ -252,12 +265,18 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
     examples=["ldlrepro claims structrf", "ldlrepro claims structrf --full"],
 )
 def claims(args: argparse.Namespace) -> int:
-    """Say which claims of the papers hold, on their own numbers and on ours."""
+    """Say which claims of the papers hold, on their own numbers and on ours.
+
+    For one paper, or with --full, each claim has a line.
+    """
     judge = judge_here(args)
     answers = answers_of(judge, papers_of(judge.project, args.paper))
     rows = [row for found in answers for row in found.claims]
     if args.json:
         return answer(args, [{**asdict(row), "support": row.support} for row in rows])
+    if not (args.full or len(answers) == 1):
+        counts = [_counted_claims(found) for found in answers if found.claims]
+        return answer(args, counts, openings.of_claims(rows), first=6)
     if not args.full:
         lines = [
             {
@@ -271,12 +290,22 @@ def claims(args: argparse.Namespace) -> int:
             }
             for row in rows
         ]
-        return answer(args, lines, openings.of_claims(rows))
+        return answer(args, lines, openings.of_claims(rows), first=4)
     print(paragraph(openings.of_claims(rows)))
     for row in rows:
         print()
         print(_claim_in_lines(row))
     return 0
+
+
+def _counted_claims(found: PaperAnswer) -> dict[str, Any]:
+    """Return a paper's claims by verdict."""
+    from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
+
+    counts = Counter(row.verdict for row in found.claims)
+    heads = {HOLDS: "hold", PARTLY: "hold partly", FAILS: "fail", UNTESTED: "not tested"}
+    told = {head: counts[verdict] for verdict, head in heads.items()}
+    return {"paper": found.paper, "claims": len(found.claims), **told}
 
 
 def _claim_in_lines(row: ClaimRow) -> str:

@@ -45,8 +45,9 @@ def explain(cell: str, answer: PaperAnswer, project: Project) -> dict[str, Any]:
     """Return everything about a cell, by the name that ``ldlrepro verdicts --show`` gives it."""
     rows = {plain(row.cell): row for row in answer.rows}
     if plain(cell) not in rows:
+        meant = nearest(cell, [row.cell for row in answer.rows]) if "/" in cell else ""
         raise UserError(
-            f"no cell '{cell}'.{nearest(cell, [row.cell for row in answer.rows])} The name of a "
+            f"no cell '{cell}'.{meant} The name of a "
             "cell is PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; "
             f"`ldlrepro verdicts {answer.paper} --show reproduced` lists some."
         )
@@ -57,6 +58,7 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
     """Return all facts about a cell."""
     facts: dict[str, Any] = {"cell": row.cell}
     facts |= {key: value for key, value in asdict(row).items() if value not in ("", None)}
+    facts["holds"] = row.whether_it_holds
     if row.reason and (where := in_sentences(row.reason)[1]):
         facts["shown by"] = shown_by(where, project)
     if row.stated:
@@ -80,6 +82,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
 def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
     """Return what most people ask of a cell, in a few lines with rounded numbers."""
     lines = [f"{cell}: {facts['verdict']}", _numbers(facts)]
+    if holds := facts.get("holds"):
+        lines.append(holds)
     if deviation := _deviation(facts):
         lines.append(deviation)
     lines += _worth(facts)

@@ -113,6 +113,24 @@ class VerdictRow:
         return self.evidence in (BLIND, PREDICTED) and self.apart is True
 
     @property
+    def whether_it_holds(self) -> str:
+        """Say whether a judged number holds, and what keeps it from that; '' for others."""
+        if self.verdict not in JUDGED:
+            return ""
+        too = [name for name, verdict in self.yardsticks.items() if verdict in MET]
+        if self.holds:
+            why = "it is met, no trivial method meets it, and it had no say in the settings"
+        elif self.verdict not in MET:
+            why = "it is not met"
+        elif too:
+            why = f"{too[0]} meets it too"
+        elif self.evidence == FITTED:
+            why = "the numbers of its own data set had a say in the settings"
+        else:
+            why = "no trivial method was measured here"
+        return f"The number {'holds' if self.holds else 'does not hold'}: {why}."
+
+    @property
     def outside_seeds(self) -> bool:
         return self.fold_seeds.startswith(OUTSIDE)
 

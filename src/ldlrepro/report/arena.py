@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldlrepro.report.svg import SOFT, Sheet, text_width
 
@@ -90,8 +90,28 @@ def trade_off(board: Standings) -> str:
     return sheet.svg(width, height)
 
 
+def lines_of(found: Comparison) -> list[dict[str, Any]]:
+    """Return a row for each method of a comparison, for readers."""
+    from ldl.comparison.result import shown_p
+
+    return [
+        {
+            "method": row["method"],
+            found.measure: f"{row[found.measure]:.4f}",
+            "gain": f"{row['gain']:.0%}",
+            "p": "" if row["method"] == found.winner else shown_p(row["p"]),
+            "settings": row["settings"],
+            "fit s": f"{row['fit_s']:.2g}",
+            "note": row["note"],
+        }
+        for row in found.table.to_dict("records")
+    ]
+
+
 def own_page(title: str, seen: str, found: Comparison) -> str:
     """Return the page of a comparison on a table of one's own."""
+    import pandas as pd
+
     table = found.table
     bars = [
         Bar(
@@ -105,7 +125,7 @@ def own_page(title: str, seen: str, found: Comparison) -> str:
     left_out = "".join(
         f"<li>{escape(name)}: {escape(why)}</li>" for name, why in found.left_out.items()
     )
-    shown = table.to_html(index=False, float_format=lambda value: f"{value:.4g}", border=0)
+    shown = pd.DataFrame(lines_of(found)).to_html(index=False, border=0)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><title>{escape(title)}: which method'

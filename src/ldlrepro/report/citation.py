@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import yaml
@@ -18,11 +18,12 @@ from ldlrepro.catalogue import Project
 KINDS = {"article": "article", "conference-paper": "inproceedings", "software": "software"}
 
 
-def entries(project: Project) -> list[str]:
-    """Return the BibTeX entries of the project and of the papers."""
+def entries(project: Project, titles: Collection[str] = ()) -> list[str]:
+    """Return the BibTeX entries of the project and of the papers, or of those with the titles."""
     path = project.root / "CITATION.cff"
     tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return [bibtex(entry) for entry in [tree, *tree["references"]]]
+    papers = [one for one in tree["references"] if not titles or one["title"] in titles]
+    return [bibtex(entry) for entry in [tree, *papers]]
 
 
 def bibtex(entry: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.tallies import Tally
 
 if TYPE_CHECKING:
@@ -34,13 +35,19 @@ def of_numbers(counts: Tally) -> str:
 def of_claims(claims: Sequence[ClaimRow]) -> str:
     """Return how many sentences of a paper hold."""
     verdicts = [claim.verdict for claim in claims if not claim.stand_in]
-    if not verdicts:
+    tested = len(verdicts) - verdicts.count(UNTESTED)
+    if not tested:
         return "No claim of this paper was tested on its own data."
-    tested = len(verdicts) - verdicts.count("not tested")
-    return (
-        f"Of {tested} tested claims, {verdicts.count('holds')} hold, "
-        f"{verdicts.count('holds partly')} hold partly and {verdicts.count('fails')} fail."
-    )
+    words = {HOLDS: ("holds", "hold"), PARTLY: ("holds partly", "hold partly")}
+    words[FAILS] = ("fails", "fail")
+    parts = [
+        f"{number} {one if number == 1 else several}"
+        for verdict, (one, several) in words.items()
+        if (number := verdicts.count(verdict))
+    ]
+    *others, last = parts
+    told = f"{', '.join(others)} and {last}" if others else last
+    return f"Of {tested} tested claim{'s' * (tested > 1)}, {told}."
 
 
 def of_contradictions(found: Sequence[Contradiction]) -> str:

@@ -43,7 +43,7 @@ def beside(front: Path) -> Path:
     """
     if front.name == "index.html":
         return front.parent
-    return front.with_suffix("") if front.suffix else front.with_name(f"{front.name}-pages")
+    return front.with_suffix("")
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,8 @@ class Study:
     def persons_picture(self, dataset: str) -> Picture:
         """Draw each method's KL under both protocols, a line from one to the other."""
         found = self._apart(dataset)
-        lines = found.lines if found else []
+        # What gains nothing over the training mean lies far off, and would set the scale.
+        lines = [line for line in found.lines if line.lost is not None] if found else []
         figure, axes = canvas(0.32 * len(lines) + 1.4, 8.5)
         if not lines:
             text = f"{self.paper.id} has no protocol that keeps the people of {dataset} apart"
@@ -153,10 +154,10 @@ class Study:
         axes.plot(apart, places, "s", color=PRINT, label="people kept apart")
         axes.set_yticks(list(places), [line.method for line in lines])
         axes.invert_yaxis()
-        axes.set_xscale("log")
         axes.set_xlabel("KL, lower is better")
         _legend_outside(axes)
-        return Picture(f"KL on {dataset} with people mixed and kept apart.", _svg(figure))
+        told = "Methods that gain nothing over the training mean are left out."
+        return Picture(f"KL on {dataset} with people mixed and kept apart. {told}", _svg(figure))
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,8 +188,7 @@ class Number:
         if row is None:
             return Sentences([f"{self.study.paper.id} prints no number."])
         first, *others = summary(row.cell, self.facts)
-        holds = f"The number {'holds' if row.holds else 'does not hold'}."
-        lines = [first, VERDICT_SIGNS[row.verdict].meaning, *others, holds]
+        lines = [first, VERDICT_SIGNS[row.verdict].meaning, *others]
         return Sentences([_wrapped(line) for line in lines])
 
     def folds(self) -> Picture:

@@ -19,9 +19,8 @@ from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
-from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS, VerdictRow
+from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VerdictRow
 from ldlrepro.plan import Plan
-from ldlrepro.report.agreement_figure import COLOURS
 from ldlrepro.report.arena import trade_off
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.leaderboard import Standings, collect, standings
@@ -31,8 +30,14 @@ from ldlrepro.train.records import FAILED, last_line
 README, TABLES, NUMBERS = "README.md", "docs/verdicts.md", "docs/numbers.md"
 CHOOSING, PEERS = "docs/choosing.md", "docs/peers.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
-NOT_RUN = "#e2e8f0"
-WIDTH, BAND = 768, 22
+WIDTH, BAND = 768, 26
+WORTH = {
+    "holds": ("#166449", "white"),
+    "met, but does not hold": ("#9bd0b9", INK),
+    "not met": ("#f3b799", INK),
+    "not judged": ("#e2e8f0", INK),
+}
+"""What a number is worth -> the colour of its part of a bar, and of the count in it."""
 
 Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
@@ -168,27 +173,33 @@ def _markdown(lines: Iterable[Iterable[object]]) -> str:
     return "\n".join([texts[0], "|" + "---|" * len(head), *texts[1:]]) + "\n"
 
 
+def _worth(counts: Tally) -> dict[str, int]:
+    """Return how many numbers hold, are only met, are missed, and were not judged."""
+    met, judged = counts.met - counts.holds, counts.judged
+    numbers = (counts.holds, met, judged - counts.met, counts.total - judged)
+    return dict(zip(WORTH, numbers, strict=True))
+
+
 def picture(rows: Rows) -> str:
     """Draw a bar for each paper, as long as its numbers are many."""
-    found = {paper.id: tally(mine).counts for paper, mine in rows.items()}
+    found = {paper.id: _worth(tally(mine)) for paper, mine in rows.items()}
     most = max(sum(counts.values()) for counts in found.values())
-    sheet, left, bottom = Sheet(), 16 + text_width(found, 12), 36 + BAND * len(found)
+    sheet, left, bottom = Sheet(), 16 + text_width(found, 14), 42 + BAND * len(found)
     unit, end = (WIDTH - left - 24) / most, bottom + 46
     sheet.rectangle(0, 0, WIDTH, end, "white")
     x = left
-    for verdict in VERDICTS:
-        sheet.rectangle(x, 10, 11, 11, COLOURS.get(verdict, NOT_RUN))
-        sheet.text(x + 15, 15.5, verdict, 11)
-        x += 32 + text_width([verdict], 11)
+    for name, (colour, _) in WORTH.items():
+        sheet.rectangle(x, 10, 13, 13, colour)
+        sheet.text(x + 18, 16.5, name, 14)
+        x += 38 + text_width([name], 14)
     for place, (paper, counts) in enumerate(found.items()):
-        x, middle = left, 36 + BAND * (place + 0.5)
-        sheet.text(left - 8, middle, paper, 12, "end")
-        for verdict in VERDICTS:
-            length = unit * counts[verdict]
-            sheet.rectangle(x, middle - 8, length, 16, COLOURS.get(verdict, NOT_RUN))
-            if counts[verdict] >= 25:
-                ink = INK if verdict == "not run" else "white"
-                sheet.text(x + length / 2, middle, str(counts[verdict]), 10, "middle", fill=ink)
+        x, middle = left, 42 + BAND * (place + 0.5)
+        sheet.text(left - 8, middle, paper, 14, "end")
+        for name, (colour, ink) in WORTH.items():
+            length = unit * counts[name]
+            sheet.rectangle(x, middle - 9, length, 18, colour)
+            if counts[name] >= 35:
+                sheet.text(x + length / 2, middle, str(counts[name]), 12, "middle", fill=ink)
             x += length
     sheet.line((left, bottom), (left + unit * most, bottom), stroke=SOFT)
     for number in range(0, most + 1, 200):

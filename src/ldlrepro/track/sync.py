@@ -82,6 +82,14 @@ class SyncCounts:
     content: str = field(default="", compare=False)
     """Digest of all that the runs hold."""
 
+    @property
+    def in_words(self) -> str:
+        """Say what the sync did, without what it had no cause to do."""
+        done = self.new + self.unchanged + self.superseded
+        told = {name.replace("_", " "): number for name, number in vars(self).items()}
+        parts = [f"{told[name]} {name}" for name in told if name != "content" and told[name]]
+        return f"{done} runs in MLflow" + (f" ({', '.join(parts)})" if parts else "")
+
 
 def sync(
     paper: str,
@@ -176,19 +184,27 @@ def page_of(tracking_uri: str, paper: str = "") -> str:
     """Return what follows a store's address: all papers, or the view of the first table of one."""
     if not paper:
         return f"/#/experiments?{TRAINING}"
-    uri = checked_uri(tracking_uri)
-    with environment(QUIET | QUICK_HTTP), told_to_the_user(uri, paper):
-        experiments = {e.name: e for e in connect(uri).search_experiments()}
-    if paper not in experiments:
-        tracked = ", ".join(sorted(set(experiments) - {"Default"})) or "no paper"
+    pages = pages_of(tracking_uri)
+    if paper not in pages:
         raise UserError(
-            f"'{paper}' is not tracked there; tracked: {tracked}. Type `ldlrepro sync {paper}` for "
-            "a paper that has results."
+            f"'{paper}' is not tracked there; tracked: {', '.join(pages) or 'no paper'}. Type "
+            f"`ldlrepro sync {paper}` for a paper that has results."
         )
-    found = experiments[paper]
-    view = first_view(found.tags)
-    page = f"/#/experiments/{found.experiment_id}/runs?{TRAINING}"
-    return f"{page}&viewStateShareKey={view}" if view else page
+    return pages[paper]
+
+
+def pages_of(tracking_uri: str) -> dict[str, str]:
+    """Return what follows a store's address for the first table of every paper that it tracks."""
+    uri = checked_uri(tracking_uri)
+    with environment(QUIET | QUICK_HTTP), told_to_the_user(uri, "PAPER"):
+        experiments = {e.name: e for e in connect(uri).search_experiments()}
+    pages = {}
+    for paper in sorted(set(experiments) - {"Default"}):
+        found = experiments[paper]
+        view = first_view(found.tags)
+        page = f"/#/experiments/{found.experiment_id}/runs?{TRAINING}"
+        pages[paper] = f"{page}&viewStateShareKey={view}" if view else page
+    return pages
 
 
 def serve(
@@ -221,6 +237,11 @@ def serve(
         f"  ssh -N -L {port}:{named}:{port} USER@{os.uname().nodename}\n"
         "and open the same address."
     )
+    if database and not paper:
+        # A click in MLflow's list leads to its pages for language models.
+        say("The papers, each at its first table:")
+        for name, page_of_paper in pages_of(uri).items():
+            say(f"  {name}: http://{named}:{port}{page_of_paper}")
     if browser:
         open_once_it_answers(address)
     # By the environment: the list of processes, which all can see, would show a password.

@@ -95,6 +95,12 @@ def holds_rows(ready: Path) -> bool:
     return bool(_meta(ready).get("available", True))
 
 
+def why_no_rows(ready: Path) -> str:
+    """Return why a prepared file holds no data; '' where it holds some."""
+    meta = _meta(ready)
+    return "" if meta.get("available", True) else str(meta.get("reason", "no reason is known"))
+
+
 def make_pixels_of(unit: Unit, workspace: Workspace, threads: int) -> None:
     """Align the images of a unit that reads them, where that is missing."""
     from ldlrepro.data.pixels import load_pixels
@@ -136,7 +142,9 @@ def _fetch(project: Project, source: DataSet | Weights, workspace: Workspace) ->
 def _prepare(data_set: DataSet, workspace: Workspace) -> None:
     from ldlrepro.data.registry import prepare
 
-    say(f"{data_set.id}: {prepare(data_set, workspace.data)}")
+    path = prepare(data_set, workspace.data)
+    if holds_rows(path):  # else the reason has been said
+        say(f"{data_set.id}: {path}")
 
 
 def _split(data_set: DataSet, protocol: Protocol, seed: int, workspace: Workspace) -> None:
@@ -146,7 +154,9 @@ def _split(data_set: DataSet, protocol: Protocol, seed: int, workspace: Workspac
     meta = _meta(path)
     made_without_rows = bool(meta) and "data_sha256" not in meta
     if not path.is_file() or (made_without_rows and holds_rows(workspace.ready(data_set.id))):
-        say(write_protocol_folds(protocol, data_set, seed, workspace))
+        made = write_protocol_folds(protocol, data_set, seed, workspace)
+        if holds_rows(workspace.ready(data_set.id)):
+            say(made)
 
 
 def _refuse_without_weights(unit: Unit) -> None:

@@ -142,7 +142,7 @@
     const record = cell.querySelector("a.m")?.getAttribute("href");
     const numbers = [text(".m") ? `Measured ${text(".m")}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
     row.after(h("tr", { class: "told" }, h("td", { colspan: row.cells.length }, h("div", null,
-      h("p", null, numbers.join(", "), h("b", null, text(".v"))), reasonsOf(cell),
+      h("p", null, numbers.join(", "), h("b", null, text(".v")), "holds" in cell.dataset ? ". The number holds." : null), reasonsOf(cell),
       h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink())))));
   }
 
