@@ -3,9 +3,6 @@
 `check_page` is what any report has to pass, not only the one that these tests write.
 """
 
-import csv
-import math
-import random
 import re
 from pathlib import Path
 from typing import Any
@@ -16,24 +13,19 @@ import pytest
 from ldlrepro.catalogue import FIVE
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.judging import Judge
-from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.tallies import tally
-from ldlrepro.judge.verdicts import VerdictRow, band, difference, judge
 from ldlrepro.plan import Plan
 from ldlrepro.report import conclusions
 from ldlrepro.report.build import report_content
-from ldlrepro.report.content import CONTROLS, Figure, PaperPage, ReportContent
+from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.report.figures import write_figures
 from ldlrepro.report.html import write_report
-from ldlrepro.train.records import FoldRow
-from tests import report_pages
 from tests.browser.accessibility import faults
 from tests.report_pages import PROJECT
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.browser
 
-PAPERS = Path(__file__).parents[2] / "papers"
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 RECORDS_LOOKED_AT = 25
 
@@ -150,116 +142,26 @@ def faults_in_view(page: Any) -> list[str]:
     }""")
 
 
-# ---------------------------------------------------------------------- a report of real size
-
-
-def made_up_unit(paper: str, dataset: str, method: str, rng: random.Random) -> UnitScores:
-    broken = rng.random() < 0.1
-    rows = [
-        FoldRow(
-            *(paper, dataset, method, 0, k),
-            status="failed" if broken and k == 3 else "ok",
-            error="Traceback (most recent call last):\n  boom" if broken and k == 3 else "",
-            params={"depth": rng.choice([10, 20]), "trees": 50},
-            selection={
-                "by": "kl",
-                "rows": 20,
-                "tried": [{"depth": d, "kl": rng.random()} for d in (10, 20)],
-            },
-            diagnostics={"iterations": rng.randint(1, 99)},
-            seed=f"{rng.getrandbits(128)}",
-            predictions_sha256=f"{rng.getrandbits(256):064x}",
-            data_sha256="d" * 64,
-            machine={"cpu": "made up"},
-            versions={"numpy": "2"},
-            fit_s=rng.random(),
-        )
-        for k in range(10)
-    ]
-    measures = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
-    scores = {
-        name: [math.nan if row.error else rng.uniform(0.1, 0.9) for row in rows]
-        for name in measures
-    }
-    return UnitScores(paper, dataset, method, rows, scores, rng.choice(["local", "reference"]))
-
-
-def made_up_row(paper: str, line: dict[str, str], rng: random.Random) -> VerdictRow:
-    printed = {
-        "paper": paper,
-        "printed": line["mean"],
-        "printed_std": line["std"],
-        "better": line["better"] or "none",
-        **{name: line[name] for name in ("table", "dataset", "setting", "method", "metric")},
-        "note": line["note"],
-    }
-    if line["quoted_from"]:
-        return VerdictRow(**printed, verdict="quoted", reason=f"from {line['quoted_from']}")
-    if not line["mean"] or paper == "drf":
-        return VerdictRow(**printed, verdict="not run", reason="needs licensed images")
-    if rng.random() < 0.01:
-        return VerdictRow(**printed, verdict="misprint", reason="exceeds 1 - intersection")
-    measured = float(line["mean"]) * rng.gauss(1, 0.04)
-    width = band(line["mean"], line["std"], 0.001)
-    return VerdictRow(
-        **printed,
-        verdict=judge(measured, line["mean"], 0.0, width, printed["better"]),
-        measured=measured,
-        measured_std=0.001,
-        n_folds=rng.choice([10, 10, 9]),
-        expected_folds=10,
-        difference=difference(measured, line["mean"]),
-        band=width,
-        source=rng.choice(["local", "reference"]),
-        same_bits=rng.choice(["", "yes", "no"]),
-        protocol=paper,
-        method_id=line["method"].lower().replace("*", "@adaptive"),
-        unit_dataset=line["dataset"],
-    )
-
-
-def made_up_paper(paper: str, rng: random.Random) -> PaperPage:
-    """The printed numbers as they are, the measured ones drawn."""
-    with open(PAPERS / paper / "cells.csv", encoding="utf-8", newline="") as handle:
-        rows = [made_up_row(paper, line, rng) for line in csv.DictReader(handle)]
-    measured = {(row.unit_dataset, row.method_id): None for row in rows if row.protocol}
-    for dataset in {dataset: None for dataset, _ in measured}:
-        measured |= {(dataset, name): None for name in (*CONTROLS, "my_method")}
-    units = [made_up_unit(paper, *key, rng) for key in measured]
-    if paper == "mslp":
-        units.append(made_up_unit("as_released", "sjaffe", "mslp", rng))
-    drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0 9 9"/></svg>'
-    return report_pages.page(
-        rows,
-        units,
-        paper,
-        {"figure_1": Figure("Figure 1", drawing, "A line.", table=[["x"], ["1"]])},
-        title=f"The paper {paper}",
-        tables={
-            table: {"title": f"what table {table} shows"}
-            for table in {row.table: 0 for row in rows}
-        },
-        leaks=[(paper, "movie", "two rows have a twin in training")],
-    )
+# ---------------------------------------------------------------------- the report of this checkout
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rng = random.Random(0)
-    folder = tmp_path_factory.mktemp("report")
-    (folder / "logs").mkdir()
-    (folder / "logs" / "a run.log").write_text("fitted\n")
-    pages = [made_up_paper(paper, rng) for paper in ("structrf", "ldlf", "ldldf", "mslp", "drf")]
-    content = report_pages.content(
-        *pages,
-        logs={
-            unit.key: folder / "logs" / "a run.log"
-            for page in pages
-            for unit in page.units
-            if unit.dataset == "sjaffe"
-        },
-    )
-    return write_report(content, folder / "report.html")
+def reference(
+    fresh_clone: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, ReportContent]:
+    """The report of all papers, as in a fresh clone."""
+    judge = Judge(Plan(PROJECT), Workspace(fresh_clone / "results", fresh_clone / "data"))
+    answers = [judge.answer(paper) for paper in PROJECT.real_papers()]
+    written = Workspace(tmp_path_factory.mktemp("clone") / "results")
+    for answer in answers:
+        write_figures(PaperPage.of(PROJECT, answer), written.figures(answer.paper))
+    content = report_content(PROJECT, answers, written.results / "figures")
+    return write_report(content, written.results / "report" / "all.html"), content
+
+
+@pytest.fixture
+def report(reference: Any) -> Path:
+    return reference[0]
 
 
 def address(report: Path, route: str = "#/") -> str:
@@ -301,11 +203,6 @@ def visible_numbers(page: Any) -> list[str]:
 # ---------------------------------------------------------------------- tests
 
 
-@pytest.mark.slow
-def test_the_whole_report_has_no_fault(page, report):
-    check_page(page, report)
-
-
 def test_the_check_sees_a_script_error_a_broken_link_and_an_empty_table(page, tmp_path):
     faulty = tmp_path / "report.html"
     faulty.write_text(
@@ -340,8 +237,7 @@ def test_a_number_leads_to_its_record_and_back_to_the_same_place(page, report):
     record = page.locator("[id='/record'].on")
     record.wait_for()
     assert "on sjaffe" in record.locator("h1").inner_text()
-    assert "ldlrepro run structrf sjaffe" in record.inner_text()
-    assert record.locator("text=../logs/a%20run.log").count() == 1
+    assert "ldlrepro run structrf" in record.inner_text()
     assert record.locator("a[href='#/structrf/table/16']").count() > 0
     page.go_back()
     page.locator("[id='/structrf'].on").wait_for()
@@ -358,7 +254,7 @@ def test_the_filter_keeps_the_chosen_verdicts_and_words(page, report):
         box.set_checked(box.get_attribute("value") == "worse")
     worse = visible_numbers(page)
     assert set(worse) == {"worse"}
-    form.locator("input[name=text]").fill("movie sa-iis")
+    form.locator("input[name=text]").fill("movie")
     narrowed = visible_numbers(page)
     assert 0 < len(narrowed) < len(worse) < everything
     assert form.locator("output").inner_text().startswith(f"{len(narrowed)} of ")
@@ -369,7 +265,7 @@ def test_the_filter_keeps_the_chosen_verdicts_and_words(page, report):
 
 def test_an_old_address_of_the_front_page_leads_to_the_page_of_the_paper(page, report):
     page.goto(report.as_uri() + "#/mslp/table/2")
-    arrived(page, "/report/mslp.html#/mslp/table/2")
+    arrived(page, f"/{report.stem}/mslp.html#/mslp/table/2")
     assert current(page) == "/mslp"
 
 
@@ -377,8 +273,8 @@ def test_the_keyboard_reaches_navigation_filter_and_numbers(page, report):
     page.goto(address(report, "#/ldlf").split("#")[0])
     page.keyboard.press("Tab")
     assert page.locator(":focus").inner_text() == "Skip to the content"
-    for place, key in (("Papers", "Enter"), ("The paper ldlf ldlf, 2020", "Enter")):
-        while page.locator(":focus").inner_text() != place:
+    for place, key in (("Papers", "Enter"), ("Label distribution learning forests", "Enter")):
+        while not page.locator(":focus").inner_text().startswith(place):
             page.keyboard.press("Tab")
             assert page.locator("header.site :focus").count() == 1
         page.keyboard.press(key)
@@ -403,7 +299,7 @@ def test_without_script_all_parts_are_there_and_links_unfold_them(browser, repor
     context = browser.new_context(viewport=WIDE, java_script_enabled=False)
     page = context.new_page()
     page.goto(address(report))
-    assert page.locator("h1:visible").count() == 5
+    assert page.locator("h1:visible").count() > 1
     page.goto(address(report, "#/mslp/table/2"))
     assert page.locator("h1:visible").count() == 1
     assert page.locator(".table[id='/mslp/table/2']").is_visible()
@@ -414,23 +310,6 @@ def test_without_script_all_parts_are_there_and_links_unfold_them(browser, repor
     page.goto(f"{address(report, '#/mslp').split('#')[0]}#{name}")
     assert cell.is_visible()
     context.close()
-
-
-# ---------------------------------------------------------------------- the report of this checkout
-
-
-@pytest.fixture(scope="module")
-def reference(
-    fresh_clone: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, ReportContent]:
-    """The report of all papers, as in a fresh clone."""
-    judge = Judge(Plan(PROJECT), Workspace(fresh_clone / "results", fresh_clone / "data"))
-    answers = [judge.answer(paper) for paper in PROJECT.real_papers()]
-    written = Workspace(tmp_path_factory.mktemp("clone") / "results")
-    for answer in answers:
-        write_figures(PaperPage.of(PROJECT, answer), written.figures(answer.paper))
-    content = report_content(PROJECT, answers, written.results / "figures")
-    return write_report(content, written.results / "report" / "all.html"), content
 
 
 @pytest.mark.slow

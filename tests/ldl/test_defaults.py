@@ -6,24 +6,26 @@ import numpy as np
 import pytest
 
 import ldl
-from bench.defaults import columns, diabetes, drawn
+from bench.defaults import columns, drawn
 from ldl import AAKNN, CPNN, SABFGS, RFRegression, RFStar, SingleLabelClassifier, TrainMean
 from ldl._self_tuned import SelfTuned
 from ldl.checks import sample
 from ldl.metrics import kl
-from tests.ldl.estimators import TABLES
+from tests.ldl.estimators import KINDS, TABLES
 
 EXEMPT = ("LDLDF", "TrainMean", "Uniform")
 """A cascade of minutes, the bar itself, and what is worse by its nature."""
 SETS = {
     "wine": lambda: columns("wine", [1, 5, 6, 9]),
-    "diabetes": lambda: tuple(part[::2] for part in diabetes()),
     "drawn": lambda: drawn(160, 30, 4, 0.7, zeros=True),
 }
 
 
-@pytest.mark.parametrize("data", SETS)
-@pytest.mark.parametrize("name", [name for name in TABLES if name not in EXEMPT])
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [(name, "wine") for name in TABLES if name not in EXEMPT]
+    + [(name, "drawn") for name in KINDS if name not in EXEMPT],
+)
 @pytest.mark.filterwarnings("ignore")
 def test_defaults_are_no_worse_than_the_training_mean(name, data):
     X, D = SETS[data]()

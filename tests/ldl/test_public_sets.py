@@ -11,7 +11,7 @@ import pytest
 from scipy.io import savemat
 from scipy.sparse import csr_matrix
 
-from ldl import SABFGS, datasets
+from ldl import datasets
 from ldl.errors import UserError
 
 X = np.round(np.random.default_rng(0).random((6, 3)), 2)
@@ -92,13 +92,6 @@ def test_frames_and_pairs(toy, tmp_path):
     assert list(frame.columns) == ["feature_0", "feature_1", "feature_2", "calm", "glad"]
 
 
-def test_each_set_has_a_function_and_a_misspelt_one_is_told():
-    assert {f"load_{name}" for name in datasets.names()} <= set(dir(datasets))
-    assert datasets.load_sjaffe.args == ("sjaffe",)
-    with pytest.raises(AttributeError, match=r"'load_jaffe'\. Did you mean 'load_sjaffe'\?"):
-        _ = datasets.load_jaffe
-
-
 def test_drawn_rows_scatter_around_the_model_as_a_dirichlet_distribution_does():
     given = {"n_features": 6, "n_labels": 3, "n_informative": 2, "random_state": 1}
     _, D, W, mean = datasets.make_distributions(
@@ -109,12 +102,3 @@ def test_drawn_rows_scatter_around_the_model_as_a_dirichlet_distribution_does():
     off = (D - mean) / np.sqrt(mean * (1 - mean) / 21)
     np.testing.assert_allclose(off.mean(axis=0), 0, atol=0.03)
     np.testing.assert_allclose((off**2).mean(axis=0), 1, atol=0.05)
-
-
-def test_the_model_is_found_where_nothing_is_drawn_around_it():
-    X, D = datasets.make_distributions(300, 4, 3, concentration=None, random_state=0)
-    plain = {"standardise": False, "mean_share": None}
-    model = SABFGS(alpha=0.0, max_iter=500, tol=0.0, **plain).fit(X[:200], D[:200])
-    np.testing.assert_allclose(model.predict(X[200:]), D[200:], atol=1e-5)
-    with pytest.raises(ValueError, match="n_informative must be from 1 to 4, got 5"):
-        datasets.make_distributions(10, 4, 3, n_informative=5)

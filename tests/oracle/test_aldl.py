@@ -37,14 +37,6 @@ def test_densities_are_those_of_the_normal_law():
         np.testing.assert_allclose(row, expected / expected.sum(), rtol=1e-12)
 
 
-def test_true_widths_are_a_fixed_point():
-    generator = np.random.default_rng(1)
-    true = generator.uniform(0.7, 8.0, 30)
-    y = generator.integers(0, 30, 200)
-    found = nearest_widths(densities(y, true[y], 30), y, np.full(30, 3.0))
-    np.testing.assert_allclose(found[y], true[y], atol=1e-4)
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_width_is_the_best_of_a_fine_grid(seed):
     generator = np.random.default_rng(seed)
@@ -69,24 +61,6 @@ def test_one_round_is_the_inner_model_on_labels_of_the_first_width(inner, model)
     taught = densities(y, np.full(len(y), 2.0), D.shape[1])
     found = as_stated(ALDL, inner, max_iter=7, first_width=2.0, rounds=1).fit(X, D)
     np.testing.assert_array_equal(found.predict(X), model(max_iter=7).fit(X, taught).predict(X))
-
-
-def test_second_round_adapts_to_the_rows_that_do_better_than_the_mean(monkeypatch):
-    X, D = ages()
-    y = D.argmax(1)
-    first = as_stated(ALDL, max_iter=20, rounds=1).fit(X, D)
-    P = first.predict(X)
-    errors = np.abs(P.argmax(1) - y)
-    near = errors < errors.mean()
-    assert 0 < near.sum() < len(y)
-    widths = nearest_widths(P[near], y[near], np.full(20, 3.0))
-    taught = densities(y, widths[y], 20)
-    expected = sa_bfgs(max_iter=20).fit(X, taught).predict(X)
-    found = as_stated(ALDL, max_iter=20, rounds=2, tol=0.0)
-    monkeypatch.setattr(found, "tol", -np.inf)
-    monkeypatch.setattr(found, "_check_parameters", lambda: None)
-    np.testing.assert_array_equal(found.fit(X, D).predict(X), expected)
-    np.testing.assert_array_equal(found.widths_, widths)
 
 
 def test_round_that_gains_too_little_is_thrown_away():

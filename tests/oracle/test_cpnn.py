@@ -3,7 +3,6 @@
 import numpy as np
 
 from ldl.linear._softmax import softmax_rows
-from ldl.networks import cpnn
 from ldl.networks.cpnn import Network, Rprop
 
 
@@ -34,16 +33,6 @@ def test_gradient_equals_central_differences():
     np.testing.assert_allclose(gradient, differences(net, weights, X, D), rtol=1e-6, atol=1e-7)
 
 
-def test_released_gradient_is_another_one_in_the_hidden_layer_only():
-    X, D = data()
-    net, weights = network()
-    expected = net.parts(differences(net, weights, X, D))
-    found = net.parts(net.gradient(weights, X, D, released=True)[1])
-    np.testing.assert_allclose(found[3], expected[3], rtol=1e-6)
-    for wrong, right in zip(found[:3], expected[:3], strict=True):
-        assert np.abs(wrong - right).max() > 0.1 * np.abs(right).max()
-
-
 def test_gradient_and_prediction_equal_the_loop_over_rows_and_labels():
     X, D = data()
     net, weights = network()
@@ -67,36 +56,6 @@ def test_gradient_and_prediction_equal_the_loop_over_rows_and_labels():
             loops[3] += g * H[i, j]
     for part, loop in zip(net.parts(gradient), loops, strict=True):
         np.testing.assert_allclose(part, loop, rtol=1e-10, atol=1e-12)
-
-
-def test_blocks_of_rows_change_nothing_but_rounding(monkeypatch):
-    X, D = data()
-    net, weights = network()
-    whole = net.gradient(weights, X, D)
-    monkeypatch.setattr(cpnn, "_BLOCK", 7 * 15)
-    assert len(list(net._blocks(30))) == 5
-    for blocked, once in zip(net.gradient(weights, X, D), whole, strict=True):
-        np.testing.assert_allclose(blocked, once, rtol=1e-10, atol=1e-12)
-
-
-def test_huge_activations_do_not_overflow():
-    X, D = data()
-    net, weights = network()
-    with np.errstate(over="raise", invalid="raise"):
-        P, gradient = net.gradient(1e4 * weights, X, D)
-    assert np.isfinite(P).all()
-    assert np.isfinite(gradient).all()
-
-
-def test_rprop_reaches_the_minimum_of_a_quadratic():
-    target = np.array([3.0, -20.0, 0.5])
-    curvature = np.array([1.0, 100.0, 0.01])
-    rprop = Rprop(smallest=1e-9)
-    weights = np.zeros(3)
-    steps, previous = rprop.start(3)
-    for _ in range(200):
-        rprop.move(weights, curvature * (weights - target), steps, previous)
-    np.testing.assert_allclose(weights, target, atol=1e-6)
 
 
 def test_rprop_grows_shrinks_and_rests_as_described():

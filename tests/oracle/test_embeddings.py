@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldl._distances import squared_distances
 from ldl._holdouts import first_best, holdouts
-from ldl.neighbours import embeddings
 from ldl.neighbours._graphs import nearest_others, neighbour_graph, reconstruction_weights
-from ldl.neighbours._spectral import KernelAxes, PrincipalAxes, _axes
+from ldl.neighbours._spectral import PrincipalAxes, _axes
 from ldl.neighbours.embeddings import (
     CCAKNN,
     LPPKNN,
@@ -44,26 +42,6 @@ def test_principal_axes_have_the_bits_of_a_whole_decomposition(n):
     found = _axes(X)
     np.testing.assert_array_equal(found[0], singular)
     np.testing.assert_array_equal(found[1], axes)
-
-
-@pytest.mark.parametrize("kind", FOUR)
-def test_kernel_version_with_a_linear_kernel_is_the_linear_version(kind, monkeypatch):
-    class LinearKernelAxes(KernelAxes):
-        def _similarities(self, X):
-            return X @ self.X.T
-
-    X, D = rows(4)
-    T = rows(5)[0]
-    linear = as_stated(kind, u=0.5).fit(X, D)
-    monkeypatch.setattr(embeddings, "KernelAxes", LinearKernelAxes)
-    kernel = as_stated(kind, u=0.5, kernel="rbf").fit(X, D)
-    np.testing.assert_allclose(kernel.predict(T), linear.predict(T), atol=1e-12)
-    np.testing.assert_allclose(
-        squared_distances(kernel.transform(T), kernel.transform(X)),
-        squared_distances(linear.transform(T), linear.transform(X)),
-        rtol=1e-5,
-        atol=1e-8,
-    )
 
 
 # ---------------------------------------------------------------------- PCA
@@ -106,15 +84,6 @@ def test_lpp_graph_has_heat_weights_of_the_mean_squared_distance_of_neighbours()
     mask |= mask.T
     expected = np.where(mask, np.exp(-squared / squared[mask].mean()), 0.0)
     np.testing.assert_allclose(W, expected, atol=1e-12)
-
-
-def test_npe_weights_sum_to_one_and_do_not_change_with_shift_and_scale():
-    X, _ = rows(12)
-    order = nearest_others(X, 10)  # more neighbours than features
-    W = reconstruction_weights(X, order).toarray()
-    np.testing.assert_allclose(W.sum(axis=1), 1.0)
-    moved = reconstruction_weights(7.0 * X + 3.0, order).toarray()
-    np.testing.assert_allclose(moved, W, atol=1e-8)
 
 
 def test_npe_weights_rebuild_a_row_from_its_neighbours():

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
 
 from ldl import LDLSCL
 from ldl.linear._softmax import softmax_rows
@@ -81,15 +80,6 @@ def test_released_slopes_of_codes_move_the_distance_to_their_own_cluster_only():
             assert slopes[i, k] == pytest.approx((own(step) - own(-step)) / (2 * step), rel=1e-5)
 
 
-def test_first_step_of_adam_has_the_learning_rate_as_its_length():
-    X, D = softmax_problem(n=40)
-    model = as_stated(LDLSCL, max_iter=1, learning_rate=0.01, random_state=0).fit(X, D)
-    np.testing.assert_allclose(np.abs(model.coef_ - 1.0), 0.01, rtol=1e-4)
-    np.testing.assert_allclose(model.code_coef_, 1.0, atol=0.0101)
-    away = model.codes_ < 0.5
-    np.testing.assert_allclose(model.codes_[away], 1e-6 + 0.01, rtol=1e-6)
-
-
 def test_steps_are_those_of_adam_written_out():
     X, D = softmax_problem(n=40)
     model = as_stated(LDLSCL, n_clusters=2, max_iter=5, tol=0.0, random_state=0).fit(X, D)
@@ -114,18 +104,3 @@ def test_centres_are_the_means_of_clusters_of_distributions():
     order = np.argsort(model.centres_.argmax(axis=1))
     np.testing.assert_allclose(model.centres_[order], means)
     np.testing.assert_array_equal(model.codes_.argmax(axis=1), order[tops])
-
-
-def test_codes_of_new_rows_come_from_least_squares_of_the_training_codes():
-    X, D = softmax_problem(n=60)
-    model = as_stated(LDLSCL, random_state=0).fit(X[:40], D[:40])
-    codes = LinearRegression().fit(X[:40], model.codes_).predict(X[40:])
-    expected = softmax_rows(X[40:] @ model.coef_ + codes @ model.code_coef_)
-    np.testing.assert_allclose(model.predict(X[40:]), expected, atol=1e-12)
-
-
-def test_codes_stay_above_their_limit_unless_there_is_none():
-    X, D = softmax_problem(n=40)
-    settings = {"barrier": 0.0, "cluster_weight": 50.0, "learning_rate": 0.05, "random_state": 0}
-    assert as_stated(LDLSCL, **settings).fit(X, D).codes_.min() == 1e-6
-    assert as_stated(LDLSCL, **settings, smallest_code=None).fit(X, D).codes_.min() < 0

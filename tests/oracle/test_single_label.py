@@ -31,29 +31,3 @@ def test_labels_are_drawn_as_often_as_their_degrees_say():
     shares = np.bincount(drawn_labels(D, 1), minlength=4) / 20000
     np.testing.assert_allclose(shares, D[0], atol=0.015)
     assert shares[1] == 0
-
-
-def test_a_threshold_above_the_rounded_sum_takes_the_last_label_with_a_degree(monkeypatch):
-    class Highest:
-        def random(self, shape):
-            return np.full(shape, np.nextafter(1.0, 0.0))
-
-    monkeypatch.setattr(np.random, "default_rng", lambda seed: Highest())
-    D = np.array([[0.1] * 10 + [0.0]])  # the running sum ends at 0.9999999999999999
-    assert drawn_labels(D, 0)[0] == 9
-
-
-def test_one_label_for_all_rows_is_predicted_everywhere():
-    X = sample()[0]
-    D = np.tile([0.2, 0.7, 0.1], (len(X), 1))
-    for name in THEIRS:
-        model = as_stated(SingleLabelClassifier, name).fit(X, D)
-        np.testing.assert_array_equal(model.predict(X), np.tile([0.0, 1.0, 0.0], (len(X), 1)))
-
-
-def test_constant_features_leave_the_most_frequent_label(recwarn):
-    D = np.repeat([[0.2, 0.7, 0.1], [0.5, 0.3, 0.2]], [5, 3], axis=0)
-    for name in THEIRS:
-        P = as_stated(SingleLabelClassifier, name).fit(np.ones((8, 2)), D).predict(np.ones((2, 2)))
-        np.testing.assert_array_equal(P, [[0.0, 1.0, 0.0]] * 2)
-    assert not recwarn.list

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 
-from ldl import AAKNN, SABFGS, SSGLDL
+from ldl import SSGLDL
 from ldl.wrappers import ssg_ldl
 from tests.oracle.examples import softmax_problem as sample
 from tests.oracle.settings import as_stated
@@ -80,15 +80,6 @@ def test_distances_are_weighted_sums_in_blocks_as_at_once(fx, fy, monkeypatch):
         np.testing.assert_array_equal(near, np.argsort(others, axis=1)[:, :5])
 
 
-def test_neighbours_by_features_or_by_one_vector():
-    X, D = sample(n=50)
-    apart = {"features": cdist(X, X), "joined": cdist(np.hstack([X, D]), np.hstack([X, D]))}
-    for name, values in apart.items():
-        means, near = as_stated(SSGLDL, metric=name)._distances(X, D)
-        np.testing.assert_allclose(means, distances(X, D).mean(axis=1), rtol=1e-10)
-        np.testing.assert_array_equal(near, np.argsort(values + np.diag([np.inf] * 50))[:, :5])
-
-
 def test_rows_are_drawn_in_proportion_to_their_mean_distance():
     """Labels tell which row a new one comes from: each has neighbours of its own."""
     X, D = sample(n=12)
@@ -120,25 +111,6 @@ def test_new_rows_lie_in_the_box_of_a_row_and_one_of_its_neighbours():
             and np.allclose(D[near[i]].mean(axis=0), d)
         ]
         assert fits
-
-
-def test_without_new_rows_it_is_the_base():
-    X, D = sample(n=40)
-    for base in (as_stated(AAKNN, 4), as_stated(SABFGS, max_iter=5)):
-        P = as_stated(SSGLDL, base, amount=0.0).fit(X, D).predict(X)
-        np.testing.assert_allclose(P, base.fit(X, D).predict(X), rtol=1e-12)
-
-
-def test_the_base_is_fitted_to_what_oversample_returns():
-    X, D = sample(n=40)
-    model = as_stated(SSGLDL, random_state=3).fit(X, D)
-    more, labels = model.oversample(X, D)
-    np.testing.assert_array_equal(model.estimator_.X_, more)
-    np.testing.assert_allclose(model.estimator_.D_, labels, rtol=1e-14)
-    assert model.diagnostics_ == {"rows": 160, "synthetic": 120}
-    np.testing.assert_allclose(
-        model.predict(X), as_stated(AAKNN, 4).fit(more, labels).predict(X), rtol=1e-12
-    )
 
 
 def test_memory_grows_with_rows_and_not_with_their_square(monkeypatch):

@@ -28,10 +28,6 @@ def test_an_age_far_outside_the_labels_still_has_a_distribution() -> None:
     assert row.argmax() == 69
 
 
-def test_no_degree_is_zero_so_that_logarithms_exist() -> None:
-    assert age_distributions(np.array([0.0]), GRID, 1).min() > 1e-13
-
-
 def test_the_plain_density_is_that_of_the_published_fgnet_file() -> None:
     (row,) = age_distributions(np.array([2.0]), GRID, 3, renormalise=False)
     assert row[2] == pytest.approx(1 / (3 * np.sqrt(2 * np.pi)))

@@ -11,8 +11,6 @@ from ldl import metrics
 from ldlrepro import cli
 from ldlrepro.data import load_ready
 from ldlrepro.folds.splits import read_folds
-from ldlrepro.judge.claims import FAILS, HOLDS
-from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.reference import ReferenceUnits, write_reference
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.train.records import OK, FoldRow, read_predictions
@@ -120,22 +118,6 @@ def test_a_network_from_random_weights_is_measured_and_not_judged(deep):
         "features: {extractor: vgg16, weights: 0}\nlayout:",
     )
     assert drf_cell(deep, unit("drf_fgnet", "fgnet", "drf", [3.0], [1]), "IV").verdict == "not run"
-
-
-def checked(check: dict, units: list[UnitScores]):
-    claim = {"id": "c", "text": "t", "test": {"kind": "checks", "checks": [check]}}
-    evidence = Evidence([], {}, {}, metrics.BETTER, {u.key: u for u in units})
-    return judged.outcome_of(claim, evidence)
-
-
-@pytest.mark.parametrize(("limit", "verdict"), [(4.5, HOLDS), (4.3, FAILS)])
-def test_a_claim_about_one_method_takes_the_mean_that_its_table_takes(checkout, limit, verdict):
-    """One person left out at a time: over all images, not over persons."""
-    alone = unit("drf_fgnet", "fgnet", "drf", [2.0, 5.0], [1, 4])
-    check = {"dataset": "fgnet", "metric": "mae", "to": ["drf_fgnet", "drf"]}
-    row = checked({**check, "at_most": limit}, [alone])
-    assert row.verdict == verdict
-    assert ("mae of drf on fgnet is 4.4" in row.evidence) == (verdict == FAILS)
 
 
 def test_no_stand_in_stands_in_a_table():

@@ -12,7 +12,7 @@ from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.train.records import OK, FoldRow
-from tests.unit.judged import PROJECT, outcome_of
+from tests.unit.judged import outcome_of
 
 
 class Made:
@@ -76,16 +76,6 @@ def sets(count: int, by="method", metric="kl", mine=0.1, rival=0.2) -> Made:
 
 
 # ---------------------------------------------------------------------- what they rest on
-
-
-def test_a_family_of_data_sets_counts_as_one_independent_set():
-    made = sets(8)
-    families = dict.fromkeys(("d1", "d2", "d3", "elsewhere"), "yeast")
-    evidence = Evidence(made.rows, {}, {}, metrics.BETTER, made.units, families=families)
-    row = outcome_of({"id": "c", "text": "t", "test": {**RANKS, "significant": "all"}}, evidence)
-    assert (row.datasets, row.families) == (8, 6)
-    yeast = [data.family for data in PROJECT.data_sets if data.id.startswith("yeast_")]
-    assert yeast == ["yeast"] * 10
 
 
 # ---------------------------------------------------------------------- ranks

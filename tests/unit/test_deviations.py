@@ -68,12 +68,6 @@ def test_repeats_are_measured_where_the_unit_was_repeated_else_estimated() -> No
     assert estimated.freedom < measured.freedom
 
 
-def test_a_protocol_that_repeats_its_folds_has_its_deviation_over_repeats_measured() -> None:
-    often = over_repeats(unit_under(repeats=5), scored(5), MEASURE, 0.004, noise_of())
-    assert often.value == pytest.approx(np.std([0.001 * repeat for repeat in range(5)], ddof=1))
-    assert (often.freedom, often.printed_freedom) == (4, 4)
-
-
 def test_splits_are_no_repeats_and_then_nothing_is_told_of_other_folds() -> None:
     splits = unit_under(scheme="shuffle_split", repeats=10, train_share=0.8)
     assert over_repeats(splits, scored(), MEASURE, 0.004, noise_of(repeated())) is None

@@ -10,7 +10,6 @@ import pytest
 
 from ldlrepro.catalogue import Project
 from ldlrepro.cli import main
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.doctor import machine as doctor
 
 PROJECT = Project.open()
@@ -94,14 +93,3 @@ def test_a_card_that_this_torch_cannot_use_is_bad(told, monkeypatch) -> None:
     line = told(1)["GPU"]
     assert line["found"] == "GPU 0: NVIDIA H200"
     assert "TORCH=gpu" in line["do"]
-
-
-def test_a_data_set_that_cannot_be_had_is_not_called_ready(checkout) -> None:
-    for verb in ("fetch", "prepare"):
-        assert main([verb, "fgnet", "--of-workflow"]) == 0
-    place = doctor.whereabouts(checkout.project.data_set("fgnet"), Workspace(), [])
-    assert place == doctor.LICENSED
-    for verb in ("fetch", "prepare"):
-        assert main([verb, "drawn_faces"]) == 0
-    place = doctor.whereabouts(checkout.project.data_set("drawn_faces"), Workspace(), [])
-    assert place == doctor.READY

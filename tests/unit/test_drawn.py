@@ -79,27 +79,3 @@ def test_fewer_persons_leave_no_old_images_behind(tmp_path: Path) -> None:
     after = tree_digest(tmp_path)
     assert sorted(after) == ["images/p00_0.png", "images/p01_0.png", "images/ratings.csv"]
     assert after["images/p00_0.png"] == before["images/p00_0.png"]
-
-
-def test_emotions_of_new_persons_can_be_learnt_from_lbp(faces: Dataset) -> None:
-    """Ridge regression on persons it has not seen: less than half the KL of the mean."""
-    assert faces.groups is not None
-    ridge, mean = np.zeros_like(faces.D), np.zeros_like(faces.D)
-    for person in np.unique(faces.groups):
-        test = faces.groups == person
-        X, D = faces.X[~test], faces.D[~test]
-        mean[test] = D.mean(axis=0)
-        ridge[test] = ridge_prediction(X, D, faces.X[test])
-    assert kl(faces.D, ridge) < 0.5 * kl(faces.D, mean)
-
-
-def ridge_prediction(X: np.ndarray, D: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    centre, scale = X.mean(axis=0), X.std(axis=0) + 1e-9
-    A, B = (X - centre) / scale, (Z - centre) / scale
-    weights = np.linalg.solve(A @ A.T + 100 * np.eye(len(A)), D - D.mean(axis=0))
-    P = np.clip(D.mean(axis=0) + B @ A.T @ weights, 0.02, None)
-    return P / P.sum(axis=1, keepdims=True)
-
-
-def kl(D: np.ndarray, P: np.ndarray) -> float:
-    return float((D * np.log(D / P)).sum(axis=1).mean())

@@ -129,18 +129,6 @@ def test_a_stated_setting_that_the_print_chose_is_predicted_only_by_the_other_se
     assert rows[0].rests_on == "n_neighbors (4 fit)"
 
 
-def test_what_a_reading_varies_was_left_to_the_rule(tiny):
-    tiny.write("papers/tiny/paper.yaml", PAPER.replace("[toy, second, third]", "[toy]"))
-    tiny.write("papers/tiny/cells.csv", "table,dataset,method,metric,mean\n1,toy,Near,kl,0.5\n")
-    look = "origins: {print: {n_neighbors: 4 fit, weights: these fit}}\nclass:"
-    tiny.edit("config/methods/near.yaml", "class:", look)
-    paper = tiny.plan.project.paper("tiny")
-    (cell,) = tiny.plan.cells(paper)
-    assert looks(paper, replace(cell, others=())) == ["n_neighbors (4 fit)", "weights (these fit)"]
-    every = (cell.unit, *cell.others)
-    assert looks(paper, replace(cell, others=every)) == ["weights (these fit)"]
-
-
 def test_folds_that_the_print_chose_are_told_unless_readings_vary_them(tiny):
     folds = (
         "  told: {scheme: kfold, folds: 4, shuffle: false, by_print: its digits, text: others}\n"
@@ -169,16 +157,3 @@ def test_noise_is_measured_where_seeds_were_repeated_else_a_share_of_the_folds(t
     assert noise.std(near, "kl", 0.3) == pytest.approx(0.01 * spread)
     assert noise.std(mean, "kl", 0.3) == pytest.approx(0.3 * 0.2 * spread)
     assert noise.std(mean, "kl", None) == 0.0
-
-
-def test_single_splits_are_independent_and_nothing_drawn_makes_no_noise(tiny):
-    more = """  splits: {scheme: shuffle_split, repeats: 16, train_share: 0.8, text: splits}
-  in_order: {scheme: kfold, folds: 4, shuffle: false, text: in the order of the file}
-"""
-    tiny.edit("papers/tiny/paper.yaml", "datasets: [toy]", f"{more}datasets: [toy]")
-    splits, in_order = (tiny.plan.unit(name, "toy", "near") for name in ("splits", "in_order"))
-    noise = SeedNoise({}, {})
-    assert noise.std(splits, "kl", 0.4) == pytest.approx(0.1)
-    assert noise.std(in_order, "kl", 0.4) == 0.0
-    forest = tiny.plan.unit("in_order", "toy", "rf_reg")
-    assert noise.std(forest, "kl", 0.4) > 0

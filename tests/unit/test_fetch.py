@@ -104,14 +104,6 @@ def test_wrong_bytes_are_named_and_leave_nothing(tmp_path: Path, server: Server)
     assert len(server.ranges) == 1  # asking again would not help
 
 
-def test_after_wrong_bytes_the_next_address_is_tried(tmp_path: Path, server: Server) -> None:
-    server.answer = lambda h: send_from(h, OTHER if "first" in h.path else CONTENT)
-    urls = [server.url + "?first", server.url + "?second"]
-    status = get(tmp_path, entry("", urls=urls))
-    assert_arrived(status, tmp_path)
-    assert status.files[0]["source"] == urls[1]
-
-
 def test_a_silent_server_is_given_up(tmp_path: Path, server: Server) -> None:
     release = threading.Event()
 
@@ -162,17 +154,6 @@ def test_redirects_to_anything_but_https_are_refused(
     server.answer = lambda h: start_answer(h, 302, Location=target, Content_Length=0)
     status = get(tmp_path, entry(server.url))
     assert_absent(status, tmp_path, target, "only https addresses are allowed")
-
-
-def test_a_redirect_to_an_allowed_address_is_followed(tmp_path: Path, server: Server) -> None:
-    def answer(handler: Any) -> None:
-        if handler.path.endswith("moved"):
-            send_all(handler)
-        else:
-            start_answer(handler, 302, Location="/moved", Content_Length=0)
-
-    server.answer = answer
-    assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "file:///etc/hostname"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,12 +15,9 @@ from tests.fetch_server import (
     CONTENT,
     OTHER,
     Server,
-    assert_absent,
     assert_arrived,
     entry,
     get,
-    send_all,
-    send_from,
 )
 from tests.here import known
 
@@ -70,17 +66,6 @@ def test_a_wrong_mirror_is_named_and_the_next_source_is_used(
     assert f"{mirror / 'data.bin'}: expected SHA-256" in caplog.text
 
 
-def test_a_second_fetch_keeps_the_file_and_writes_the_same_status(
-    tmp_path: Path, server: Server
-) -> None:
-    get(tmp_path, entry(server.url))
-    get(tmp_path, entry(server.url))
-    before = (tmp_path / "raw" / "demo" / "fetch.json").read_bytes()
-    get(tmp_path, entry(server.url))
-    assert (tmp_path / "raw" / "demo" / "fetch.json").read_bytes() == before
-    assert len(server.ranges) == 1
-
-
 def test_a_corrupt_file_is_reported_and_fetched_again(
     tmp_path: Path, server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -97,20 +82,6 @@ def test_eight_fetches_at_once_give_one_whole_file(tmp_path: Path, server: Serve
     for status in statuses:
         assert_arrived(status, tmp_path)
     assert len(server.ranges) == 1
-
-
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
-def test_where_files_cannot_be_locked_fetching_still_works(
-    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    def refuse(*args: object) -> None:
-        raise OSError(number, "no locks here")
-
-    monkeypatch.setattr("fcntl.flock", refuse)
-    server.answer = lambda h: send_from(h, CONTENT, stop=100_000)
-    assert_absent(get(tmp_path, entry(server.url), attempts=1), tmp_path, "connection broke")
-    server.answer = send_all
-    assert_arrived(get(tmp_path, entry(server.url)), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["raw", ".locks"])

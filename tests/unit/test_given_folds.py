@@ -28,15 +28,6 @@ def test_written_folds_read_back_as_the_same_folds(protocol, tmp_path):
     assert folds_digest(again) == folds_digest(made)
 
 
-def test_rows_and_folds_alone_are_enough_in_any_order(tmp_path):
-    path = tmp_path / "folds.csv"
-    path.write_text("row,fold\n" + "".join(f"{row},{row % 3}\n" for row in range(8, -1, -1)))
-    tests = [
-        fold.test.tolist() for fold in make_folds(KFOLD, 9, SEED, given=read_parts(path, 9, 3))
-    ]
-    assert tests == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -185,20 +185,6 @@ def test_impossible_points_leave_the_image_in_use(
     assert sum(face.eyes is None for face in faces.faces) == 1
 
 
-def test_eye_points_of_a_table_replace_those_that_cannot_be_read(
-    copy: Callable[[str], Path],
-) -> None:
-    images = copy("fgnet")
-    path = sorted(images.rglob("*.pts"))[0]
-    path.unlink()
-    name = images_below(images)[0].name
-    (images / "eyes.csv").write_text(f"file,left_x,left_y,right_x,right_y\n{name},90,100,40,101\n")
-    faces = faces_in("fgnet", images)
-    assert found(faces, "points") == []
-    assert faces.faces[0].eyes == (40.0, 101.0, 90.0, 100.0)
-    assert faces.faces[0].points_from == "eyes.csv"
-
-
 @pytest.mark.parametrize(
     ("layout", "file", "content", "problem"),
     [
@@ -226,15 +212,6 @@ def test_an_unusable_list_is_one_line_for_people(
 
 def setup(rule: str, count: int) -> dict[str, object]:
     return {"rule": rule, "count": count}
-
-
-def test_setup_three_keeps_the_ratios_of_origin_and_sex(albums: Path) -> None:
-    # 4 images in the smallest cells allow 16 in these shares; 13 asked for give one eighth: 8.
-    faces = faces_in("morph", albums / "morph" / "images", setup=setup("balanced", 13))
-    cells = [(face.origin, face.sex) for face in faces.faces]
-    counts = {cell: cells.count(cell) for cell in set(cells)}
-    assert counts == {("B", "F"): 1, ("B", "M"): 3, ("W", "F"): 1, ("W", "M"): 3}
-    assert "8 images instead of 13" in faces.notes[0]
 
 
 def test_the_list_of_a_paper_goes_before_the_rule(copy: Callable[[str], Path]) -> None:

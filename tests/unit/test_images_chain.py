@@ -98,16 +98,4 @@ def test_one_command_leads_from_a_folder_to_the_comparison(checkout, ask, tmp_pa
     )
 
 
-def test_places_of_the_eyes_are_shown_with_the_line_to_write(checkout, ask):
-    put("jaffe_images", "jaffe", persons=2, pictures=1)
-    for word in ("fetch", "prepare"):
-        assert ask(word, "jaffe_images")[0] == 0
-    compare = ["images", "jaffe_images", "--compare", "jaffe_images", "--place-eyes"]
-    status, out, _ = ask(*compare)
-    assert status == 0
-    assert "eyes: [0.3, 0.4]" in out
-    status, _, err = ask("images", "jaffe_images", "--place-eyes")
-    assert (status, "--place-eyes needs --compare" in err) == (2, True)
-
-
 # ---------------------------------------------------------------------- the drawn sets

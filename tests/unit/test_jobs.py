@@ -69,14 +69,6 @@ def test_the_shorter_the_units_the_more_share_a_job(asked, seconds, group):
     assert asked(jobs.group, 0, 0) == group
 
 
-def test_units_with_threads_or_a_gpu_have_a_job_of_their_own(asked, tiny):
-    asked.measure(1, 1, 1, 1)
-    tiny.edit("config/methods/near.yaml", "threads: 1", "threads: 2")
-    assert asked(jobs.group) is None
-    tiny.edit("config/methods/near.yaml", "threads: 2", "gpu: 1")
-    assert asked(jobs.group) is None
-
-
 def test_the_slurm_profile_knows_every_group():
     profile = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())
     sizes = {f"units_{size}": size for size in jobs.GROUPS}

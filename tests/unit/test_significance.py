@@ -31,14 +31,6 @@ def test_fewest_data_sets_is_where_the_smallest_p_gets_significant(comparisons, 
     assert smallest[0] > ALPHA >= smallest[1]
 
 
-def test_ranks_are_averages_over_data_sets_with_the_best_first():
-    found = ranking(
-        ["a", "b", "c"], {"x": {"a": 3, "b": 1, "c": 2}, "y": {"a": 1, "b": 1, "c": 2}}, {}
-    )
-    assert found.ranks == {"b": 1.25, "a": 2.25, "c": 2.5}
-    assert list(found.ranks) == ["b", "a", "c"]
-
-
 def test_too_few_data_sets_are_refused_with_both_numbers():
     found = ranking(["a", "b", "c"], losses(6, "a", "b", "c"), {})
     assert found.refusal == (
@@ -59,16 +51,6 @@ def test_one_more_data_set_is_enough():
     assert found.p.loc["a", "b"] == pytest.approx(3 * 2**-6)
     assert found.differ("a", "b")
     assert found.differ("c", "b")
-
-
-def test_a_control_is_compared_with_the_others_only_which_needs_fewer_data_sets():
-    names = ["a", "b", "c", "d"]
-    assert ranking(names, losses(7, *names), {}).refusal
-    found = ranking(names, losses(7, *names), {}, control="a")
-    assert found.p.loc["a", "b"] == pytest.approx(3 * 2**-6)
-    assert found.p.loc["d", "a"] == pytest.approx(3 * 2**-6)
-    assert math.isnan(found.p.loc["b", "c"])
-    assert not found.differ("b", "c")
 
 
 def test_a_family_of_data_sets_counts_once_in_tests_and_each_time_in_ranks():

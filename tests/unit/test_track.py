@@ -38,13 +38,6 @@ def test_a_run_has_fold_means_and_sample_deviations(uri):
     assert metrics["peak_mb"] == 102.0
 
 
-def test_fold_values_are_steps_that_count_through_the_repeats(uri):
-    sync(PAPER, TITLE, [make_unit(repeats=2, folds=3)], uri)
-    history = client_of(uri).get_metric_history(only_run(uri).info.run_id, "fold/kl")
-    expected = {0: 0.20, 1: 0.21, 2: 0.22, 3: 0.30, 4: 0.31, 5: 0.32}
-    assert {m.step: m.value for m in history} == pytest.approx(expected)
-
-
 def printed(metric: str, number: str, verdict: str, table: str = "6") -> VerdictRow:
     return VerdictRow(
         *(PAPER, table, "Movie", "", "kNN", metric, number, "", "lower", verdict),
@@ -103,23 +96,6 @@ def test_a_failed_fold_marks_the_run_and_withholds_its_mean(uri):
     assert "kl" not in run.data.metrics
     history = client_of(uri).get_metric_history(run.info.run_id, "fold/kl")
     assert [m.step for m in history] == [0, 2]
-
-
-def test_record_files_and_figures_are_artifacts(uri, tmp_path):
-    record, figure = tmp_path / "folds.parquet", tmp_path / "ranks.png"
-    record.write_bytes(b"record")
-    figure.write_bytes(b"figure")
-    sync(PAPER, TITLE, [make_unit(files=(record,))], uri, [figure])
-    client = client_of(uri)
-    stored = {
-        run.info.run_name: [item.path for item in client.list_artifacts(run.info.run_id)]
-        for run in runs_of(uri)
-    }
-    assert stored == {
-        "movie / knn": ["folds.parquet"],
-        "structrf: tables and figures": ["ranks.png"],
-    }
-    assert len(list((tmp_path / "mlartifacts" / PAPER).rglob("ranks.png"))) == 1
 
 
 # ---------------------------------------------------------------------- writing once

@@ -67,14 +67,6 @@ def test_a_line_for_each_method_and_the_first_is_what_the_others_stand_to(ready,
     assert "15 of 15: train_mean, cut 4, kl" in err
 
 
-def test_a_method_that_fails_is_named_and_the_others_go_on(ready, capsys):
-    status, out, _ = ask(capsys, "near", "near@n_neighbors=0", "--cuts", "2")
-    assert status == 1
-    near, broken = out.splitlines()[3:5]
-    assert "failed" not in near
-    assert "2 of 2 failed: n_neighbors" in broken
-
-
 # ---------------------------------------------------------------------- kept
 
 

@@ -132,14 +132,3 @@ def test_only_failed_folds_are_computed_again(ready):
     assert len(journals(job)) == 3
     assert origins(job) == ["journal", "computed", "journal", "journal"]
     assert {row.status for row in read_rows(job.record)} == {OK}
-
-
-def test_warnings_of_a_method_are_kept_with_its_fold(ready):
-    add_broken(ready, "ValueError('once')")
-    ready.edit(
-        "own/broken_method.py",
-        "self.mean_ =",
-        "import warnings; warnings.warn('late'); self.mean_ =",
-    )
-    rows = run_unit(ready.job("broken"))
-    assert rows[0].diagnostics["warnings"] == ["late"]

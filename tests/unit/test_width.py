@@ -103,13 +103,10 @@ def test_colour_is_for_terminals_and_nobody_who_said_no(monkeypatch):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("ldlrepro verd", ["verdicts"]),
         ("ldlrepro verdicts mslp --data", ["--dataset"]),
         ("ldlrepro verdicts --dataset sj", ["sjaffe"]),
         ("ldlrepro run mslp sjaffe aa_knn@", ["aa_knn@grid", "aa_knn@odd", "aa_knn@k5"]),
-        ("ldlrepro list ", ["methods", "datasets", "weights", "papers"]),
         ("ldlrepro explain structrf/16/sjaffe/SA-B", None),
-        ("ldlrepro nothing ", []),
     ],
 )
 def test_the_tab_key_completes_what_the_parsers_take(line, words):
