@@ -196,9 +196,15 @@ def certificate(
 
 def _not_computed(reruns: Check) -> str:
     """Count the folds that could not be computed, with the reasons; '' where there is none."""
-    reasons = dict.fromkeys(reason.partition(":")[0] for reason in _by_reason(reruns))
+    reasons = dict.fromkeys(map(_without_addresses, _by_reason(reruns)))
     count = len(reruns.skipped)
     return f"; {count} not computed ({'; '.join(reasons)})" if count else ""
+
+
+def _without_addresses(reason: str) -> str:
+    """Return a reason without the addresses at which a data set was looked for."""
+    before, found, _ = reason.partition(" is not available: ")
+    return f"{before} is not available" if found else reason
 
 
 def _by_reason(check: Check) -> dict[str, list[str]]:
