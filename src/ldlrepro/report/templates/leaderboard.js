@@ -226,6 +226,7 @@
     const lines = [...places.keys()].map((name) => {
       const index = common.length ? chosen.indexOf(name) : -1;
       const mine = (common.length ? common : [...places.get(name)]).map((spot) => cell.get(`${spot}/${name}`)).filter(Boolean);
+      const memory = mine.map((entry) => entry.memory).filter((peak) => peak !== null);
       const others = index < 0 || !found.p ? [] : chosen.map((_, other) => other).filter((other) => other !== index && found.p[index][other] <= ALPHA);
       const better = others.filter((other) => found.ranks[index] < found.ranks[other]).length;
       return {
@@ -236,7 +237,7 @@
         better: index < 0 || !found.p ? null : better,
         worse: index < 0 || !found.p ? null : others.length - better,
         fit: mine.length ? mean(mine.map((entry) => entry.fit)) : null,
-        memory: mine.length ? Math.max(...mine.map((entry) => entry.memory)) : null,
+        memory: memory.length ? Math.max(...memory) : null,
         source: distinct(mine.map((entry) => entry.source)).sort().join(", "),
         failed: failed.get(name) || [],
       };
