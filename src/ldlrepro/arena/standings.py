@@ -19,6 +19,7 @@ import numpy as np
 
 from ldl.comparison.contenders import MEAN
 from ldl.comparison.result import titled
+from ldl.comparison.search import KINDS
 from ldl.metrics import better
 from ldlrepro.core.errors import UserError
 
@@ -31,7 +32,6 @@ TIED = 6
 """Decimals of ratings and gains; what differs below is rounding noise."""
 DRAWS, SEED = 500, 2026
 """Drawn sets of families behind each interval."""
-KINDS = ("default", "tuned", "ensemble")
 
 
 def tables(results: Path, reference: Path) -> dict[str, Path]:

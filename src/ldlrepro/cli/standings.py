@@ -66,14 +66,14 @@ def leaderboard(args: argparse.Namespace) -> int:
     for outcome in found:
         print(paragraph(openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."))
         print()
-        show(args, [_in_four_digits(row) for row in outcome.rows], first=6)
+        show(args, [_with_even_digits(row) for row in outcome.rows], first=6)
         print()
     return 0
 
 
-def _in_four_digits(row: Mapping[str, Any]) -> dict[str, Any]:
+def _with_even_digits(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a line with as many decimals as those above and below it have."""
-    formats = {"rank": ".2f", "mean": ".4f"}
+    formats = {"rank": ".2f", "gain": ".1%"}
     return {
         name: value if value is None else format(value, formats.get(name, ""))
         for name, value in row.items()

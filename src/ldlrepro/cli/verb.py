@@ -71,7 +71,7 @@ def verb(
 
 REQUIRED = "the following arguments are required: "
 INVALID = re.compile(r"invalid choice: '(?P<word>.*)' \(choose from .*\)")
-"""What argparse says of a word that is none of an argument's."""
+"""Complaint of argparse about a word that an argument does not take."""
 
 
 class Parser(argparse.ArgumentParser):

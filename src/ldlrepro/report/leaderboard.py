@@ -38,7 +38,7 @@ DECIMALS = 12
 """Decimals of a mean; anything below is rounding noise."""
 CONTROL = "control"
 FLOORS = ("train_mean", "TrainMean")
-"""What predicts the mean of the training labels."""
+"""Methods that predict the mean of the training labels, in the papers and in the arena."""
 LEAST = 1e-6
 """Share of the training mean's loss below which nothing counts as better."""
 ARENA = "arena"

@@ -37,7 +37,7 @@ WORTH = {
     "not met": ("#f3b799", INK),
     "not judged": ("#e2e8f0", INK),
 }
-"""What a number is worth -> the colour of its part of a bar, and of the count in it."""
+"""Worth of a number -> the colour of its part of a bar, and of the count in it."""
 
 Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
