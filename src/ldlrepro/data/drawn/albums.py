@@ -1,4 +1,4 @@
-"""Synthetic portraits in the folders and lists of JAFFE, BU-3DFE, MORPH, FG-NET and CACD."""
+"""Synthetic portraits in the folders and lists of JAFFE, MORPH, FG-NET and CACD."""
 
 from __future__ import annotations
 
@@ -79,19 +79,6 @@ def _jaffe(images: Path, sittings: Sequence[Sitting]) -> None:
     _write_eyes(images, eyes)
 
 
-def _bu_3dfe(images: Path, sittings: Sequence[Sitting]) -> None:
-    rated, eyes = [], []
-    for sitting in sittings:
-        who = f"{'FM'[sitting.number % 2]}{1 + sitting.number // 2:04d}"
-        name = f"{who}_{POSES[sitting.picture % 6]}{1 + sitting.picture // 6:02d}WH_F2D.bmp"
-        drawn = _drawn(sitting, (320, 320), feeling=True)
-        _save(drawn, images / who / name, "BMP")
-        rated.append([f"{who}/{name}", who, *sitting.ratings])
-        eyes.append([name, *drawn.eyes])
-    _write_csv(images / "ratings.csv", ["file", "person", *EMOTIONS], rated)
-    _write_eyes(images, eyes)
-
-
 def _morph(images: Path, sittings: Sequence[Sitting]) -> None:
     """Draw MORPH: of eight persons four are Black and four White, two female and six male."""
     rows, eyes = [], []
@@ -140,7 +127,6 @@ def _cacd(images: Path, sittings: Sequence[Sitting]) -> None:
 
 WRITERS: dict[str, Callable[[Path, Sequence[Sitting]], None]] = {
     "jaffe": _jaffe,
-    "bu_3dfe": _bu_3dfe,
     "morph": _morph,
     "fgnet": _fgnet,
     "cacd": _cacd,

@@ -158,8 +158,8 @@ def _jaffe_table(path: Path) -> dict[int, tuple[str, tuple[float, ...]]]:
     return {int(m[1]): (m[3].upper(), tuple(float(value) for value in m[2].split())) for m in found}
 
 
-def bu_3dfe(folder: Folder) -> Listing:
-    """Read BU-3DFE (``F0001_AN01WH_F2D.bmp``). Its ratings come from ratings.csv."""
+def rated(folder: Folder) -> Listing:
+    """Read images that ratings.csv lists, such as those of BU-3DFE (``F0001_AN01WH_F2D.bmp``)."""
     table = folder.only("ratings.csv", lambda name: name.lower() == "ratings.csv")
     return _rated_by_table(folder, table)
 
@@ -311,14 +311,15 @@ def _age(text: str) -> float | None:
 
 LAYOUTS: dict[str, Callable[[Folder], Listing]] = {
     "jaffe": jaffe,
-    "bu_3dfe": bu_3dfe,
+    "bu_3dfe": rated,
     "morph": morph,
     "fgnet": fgnet,
     "cacd": cacd,
     "utkface": utkface,
+    "rated": rated,
 }
-GREY_LAYOUTS = ("jaffe",)
-"""Layouts with grey images only, for which no grey image is reported."""
+GREY_LAYOUTS = ("jaffe", "rated")
+"""Layouts of images that may all be grey, for which no grey image is reported."""
 
 
 def belongs(layout: str, name: str) -> bool:
