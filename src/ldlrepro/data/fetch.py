@@ -23,7 +23,7 @@ from typing import TypedDict
 from ldlrepro.catalogue import DataSet, Project, RawFile, Weights
 from ldlrepro.core.checksums import mismatch, sha256_of
 from ldlrepro.core.errors import NO_ROOM, UserError
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import atomically, write_json
 from ldlrepro.data.archives import ArchiveError, is_archive, unpack
 from ldlrepro.data.download import DownloadError, Web, download
 
@@ -126,7 +126,7 @@ def fetch_by(
                 status = _collect_images(source, folder, known)
             else:
                 status = _fetch_files(source, _Getter(folder, places, web, alone))
-            _write_status(folder / "fetch.json", status)
+            write_json(folder / "fetch.json", asdict(status))
     except OSError as error:
         if error.errno not in NOT_WRITABLE:
             raise
@@ -355,11 +355,6 @@ def _record(path: Path, name: str, source: str) -> FetchedFile:
 
 
 # ---------------------------------------------------------------------- plumbing
-
-
-def _write_status(path: Path, status: FetchStatus) -> None:
-    text = json.dumps(asdict(status), indent=1, sort_keys=True) + "\n"
-    atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 from ldlrepro.catalogue import DataSet, from_environment
 from ldlrepro.core.checksums import array_sha256, sha256_of
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import write_npz, write_text
 from ldlrepro.data.dataset import (
     Dataset,
     DataUnavailable,
@@ -220,13 +220,8 @@ def _write_ready(
 
 def _write(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
     text = json.dumps(meta, indent=1, sort_keys=True)
-    atomically(path.with_suffix(".json"), lambda part: part.write_text(text + "\n", "utf-8"))
-    atomically(path, lambda part: _save(part, {**arrays, "meta": np.array(text)}))
-
-
-def _save(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    with open(path, "wb") as handle:  # a handle, or numpy would append .npz to the name
-        np.savez(handle, **arrays)  # type: ignore[arg-type]
+    write_text(path.with_suffix(".json"), text + "\n")
+    write_npz(path, {**arrays, "meta": np.array(text)})
 
 
 def _packed(X: Any) -> dict[str, np.ndarray]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ldl import metrics
 from ldlrepro.catalogue import Project
+from ldlrepro.core.files import csv_text, write_json, write_text
 from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete
 from ldlrepro.plan import Plan
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
@@ -83,7 +84,6 @@ def write_reference(
                 "command": command,
             }
         kept.sort(key=lambda r: (r["method"], r["dataset"], int(r["repeat"]), int(r["fold"])))
-        table.parent.mkdir(parents=True, exist_ok=True)
         _write_table(table, kept, provenance)
         written += [table, table.with_suffix(".json")]
     return written
@@ -98,17 +98,14 @@ def _write_table(
     table: Path, rows: list[dict[str, str]], provenance: dict[str, dict[str, Any]]
 ) -> None:
     """Write the rows of a table, and beside it what they were made with."""
-    with open(table, "w", encoding="utf-8", newline="") as handle:
-        some, error = (
-            [name for name in names if any(row.get(name) for row in rows)]
-            for names in (SOME_HAVE, [ERROR])
-        )
-        columns = (*KEY_COLUMNS, *metrics.BETTER, *some, *COST_COLUMNS, *error)
-        writer = csv.DictWriter(handle, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: row.get(name, "") for name in columns} for row in rows)
-    text = json.dumps(provenance, indent=1, sort_keys=True) + "\n"
-    table.with_suffix(".json").write_text(text, encoding="utf-8")
+    some, error = (
+        [name for name in names if any(row.get(name) for row in rows)]
+        for names in (SOME_HAVE, [ERROR])
+    )
+    columns = (*KEY_COLUMNS, *metrics.BETTER, *some, *COST_COLUMNS, *error)
+    lines = ([row.get(name, "") for name in columns] for row in rows)
+    write_text(table, csv_text([columns, *lines]))
+    write_json(table.with_suffix(".json"), provenance)
 
 
 def drop_unplanned(folder: Path, planned: set[str]) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.core.files import atomically, write_text
+from ldlrepro.core.files import atomically, csv_text, write_text
 from ldlrepro.data.drawn.portraits import Person, Portrait, person, portrait
 from ldlrepro.data.drawn.sketches import EMOTIONS, feelings_of
 from ldlrepro.data.images.points import EYES_HEADER, EYES_TABLE
@@ -91,7 +89,7 @@ def _morph(images: Path, sittings: Sequence[Sitting]) -> None:
         years = [1950, 1950 + age]
         rows.append([f"{who:06d}", picture, *years, race, sex, "", age, 0, "", name])
         eyes.append([name, *drawn.eyes])
-    _write_csv(images / "morph_2008_nonCommercial.csv", MORPH_HEADER, rows)
+    write_text(images / "morph_2008_nonCommercial.csv", csv_text([MORPH_HEADER, *rows]))
     _write_eyes(images, eyes)
 
 
@@ -146,13 +144,7 @@ def _save(drawn: Portrait, path: Path, kind: str) -> None:
 
 def _write_eyes(images: Path, rows: Sequence[Sequence[Any]]) -> None:
     rounded = [[name, *(f"{value:.2f}" for value in points)] for name, *points in rows]
-    _write_csv(images / EYES_TABLE, EYES_HEADER, rounded)
-
-
-def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    write_text(path, text.getvalue())
+    write_text(images / EYES_TABLE, csv_text([EYES_HEADER, *rounded]))
 
 
 def _save_mat(path: Path, columns: dict[str, np.ndarray]) -> None:

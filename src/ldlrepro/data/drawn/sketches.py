@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import atomically, csv_text, write_text
 
 EMOTIONS = ["happiness", "sadness", "surprise", "anger", "disgust", "fear"]
 
@@ -29,9 +27,7 @@ def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -
     images = folder / "images"
     shutil.rmtree(images, ignore_errors=True)
     images.mkdir(parents=True)
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["file", "person", *EMOTIONS])
+    rows = [["file", "person", *EMOTIONS]]
     for person in range(persons):
         # A stream for each person: more persons leave the earlier faces as they are.
         rng = np.random.default_rng([seed, person])
@@ -42,9 +38,8 @@ def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -
             picture = _photograph(_sketch(looks, feelings), rng)
             atomically(images / name, partial(picture.save, format="PNG"))
             ratings = np.clip(1 + 4 * feelings + rng.normal(0, 0.08, len(EMOTIONS)), 1, 5)
-            writer.writerow([name, f"p{person:02d}", *(f"{rating:.2f}" for rating in ratings)])
-    text = table.getvalue()
-    atomically(images / "ratings.csv", lambda part: part.write_text(text, encoding="utf-8"))
+            rows.append([name, f"p{person:02d}", *(f"{rating:.2f}" for rating in ratings)])
+    write_text(images / "ratings.csv", csv_text(rows))
 
 
 def looks_of(rng: np.random.Generator) -> dict[str, float]:
