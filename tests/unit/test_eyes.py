@@ -19,9 +19,9 @@ from ldlrepro import cli
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.drawn.albums import MORPH_HEADER
 from ldlrepro.data.features.align import similarity
-from ldlrepro.data.images import load_faces
 from ldlrepro.data.images.faces import Eyes
 from ldlrepro.data.images.found import COLUMNS
+from ldlrepro.data.images.reading import load_faces
 from tests.here import known
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ldlrepro.data import load_ready
 from ldlrepro.data.drawn.albums import write_album
-from ldlrepro.data.images import load_faces
+from ldlrepro.data.images.reading import load_faces
 from tests.here import known
 
 DATA = Path("data")

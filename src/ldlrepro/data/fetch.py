@@ -95,25 +95,15 @@ def fetch(
     offline: bool = False,
     progress: bool = True,
     images_from: Path | None = None,
+    web: Web | None = None,
 ) -> FetchStatus:
-    """Get the raw files. Unavailable data raise no error."""
-    web = None if offline else Web(progress=progress)
-    return fetch_by(web, source, data_dir, mirrors, images_from)
-
-
-def fetch_by(
-    web: Web | None,
-    source: DataSet | Weights,
-    data_dir: Path,
-    mirrors: Sequence[Path],
-    images_from: Path | None = None,
-) -> FetchStatus:
-    """Do what ``fetch`` does, by a given way to download; without one nothing is downloaded.
+    """Get the raw files. Unavailable data raise no error.
 
     Photographs come from the folder ``images_from``, whatever its name, or else from the first
     known place with the name of the data set.
     """
     folder, places = data_dir / "raw" / source.id, _places(source.id, data_dir, mirrors)
+    web = None if offline else web or Web(progress=progress)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(source.id, data_dir) as alone:

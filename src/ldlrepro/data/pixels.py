@@ -122,7 +122,7 @@ def _draw(
 ) -> dict[str, Any]:
     """Fill the file in pieces, each by its own process, and describe it."""
     from ldlrepro.data.features.align import Crop
-    from ldlrepro.data.images import load_faces
+    from ldlrepro.data.images.reading import load_faces
 
     faces, crop = load_faces(data_set, data_dir), Crop.of(data_set)
     if len(faces) != rows:
