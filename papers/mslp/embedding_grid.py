@@ -49,12 +49,6 @@ class Scan:
     def all(self) -> np.ndarray:
         return np.arange(len(self.grid))
 
-    def shares(self) -> list[float]:
-        return sorted({candidate["u"] for candidate in self.grid})
-
-    def with_share(self, u: float) -> np.ndarray:
-        return np.flatnonzero([candidate["u"] == u for candidate in self.grid])
-
     def nested(self, among: np.ndarray) -> np.ndarray:
         """Return mean test scores of what each fold chooses on training rows."""
         chosen = [int(among[first_best(row[among], True)]) for row in self.validated]
@@ -172,12 +166,12 @@ def _curves(scans: Mapping[str, Scan], printed: Mapping[str, np.ndarray]) -> dic
     """Return, per method and u, the KL with all else chosen on the test folds, or nested."""
     curves = {}
     for name, scan in scans.items():
-        shares = scan.shares()
-        if len(shares) == 1:
+        shares = np.array([candidate["u"] for candidate in scan.grid])
+        if len(each := np.unique(shares)) == 1:
             continue
-        among = [scan.with_share(u) for u in shares]
+        among = [np.flatnonzero(shares == u) for u in each]
         curves[name] = {
-            "u": shares,
+            "u": each.tolist(),
             "tested": [_short(scan.means[scan.best_tested(points), KL]) for points in among],
             "nested": [_short(scan.nested(points)[KL]) for points in among],
             "printed": _short(printed[name][KL]) if name in printed else None,

@@ -225,16 +225,6 @@ class ClaimTest(Entry):
         """Tell whether rivals are not compared with each other."""
         return self.confirmed == "rivals"
 
-    @property
-    def jointly(self) -> bool:
-        """Tell whether it has to be before all rivals at once."""
-        return self.kind != "best_of_each"
-
-    @property
-    def stands_out(self) -> str:
-        """Return whether an advantage is larger or smaller; '' for other tests."""
-        return self.kind.removesuffix("_advantage") if self.kind.endswith("_advantage") else ""
-
 
 class Claim(Entry):
     """A sentence of the paper that can be tested."""

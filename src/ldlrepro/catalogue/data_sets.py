@@ -212,11 +212,6 @@ class DataSet(Source):
         return owner
 
     @property
-    def only_photographs(self) -> bool:
-        """Tell whether it has images but no table of features."""
-        return self.layout is not None and self.features is None
-
-    @property
     def shape(self) -> Shape | None:
         """Return what is known of its size."""
         return Shape(*self.counts) if self.counts else None

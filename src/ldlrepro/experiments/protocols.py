@@ -201,10 +201,15 @@ class Ways:
     def conclude(self) -> Conclusion:
         """Try settings first, then all folds with the nearest of them, then the hardest cases."""
         self._try_settings()
-        digits = self._digits()
+        most_run = max(self.settings, key=lambda one: len(self._ways[SHUFFLED, one].numbers))
+        digits = Digits(self.printed, self._units([most_run]))
         while True:
             conclusion = digits.conclude(list(self._ways.values()))
-            wanting = [way for way in self._deciding(conclusion) if self._wants_seeds(way)]
+            wanting = [
+                way
+                for way in self._deciding(conclusion)
+                if way.drawn and len(way.numbers) < self.seeds
+            ]
             if not wanting:
                 return conclusion
             for way in wanting:
@@ -237,17 +242,10 @@ class Ways:
                 first = min(FIRST_SEEDS, self.seeds) if self._is_drawn(folds) else 1
                 self._run(folds, setting, first)
 
-    def _digits(self) -> Digits:
-        """Return the print, in units of the setting that was run with all seeds."""
-        return Digits(self.printed, self._units([self._most_run()]))
-
     def _units(self, settings: Sequence[str]) -> np.ndarray:
         """Return what another seed of ten shuffled folds changes."""
         spreads = [self._ways[SHUFFLED, one].numbers.std(axis=0, ddof=1) for one in settings]
         return np.asarray(np.median(spreads, axis=0))
-
-    def _most_run(self) -> str:
-        return max(self.settings, key=lambda one: len(self._ways[SHUFFLED, one].numbers))
 
     def _nearest(self, digits: Digits, folds: Sequence[str]) -> list[str]:
         """Return the settings, the one nearest to the print under some of these folds first."""
@@ -255,9 +253,6 @@ class Ways:
         return list(
             dict.fromkeys(way.setting for way in sorted(ways, key=digits.surprise_of_print))
         )
-
-    def _wants_seeds(self, way: Way) -> bool:
-        return way.drawn and len(way.numbers) < self.seeds
 
     def _is_drawn(self, folds: Folds) -> bool:
         return self.draws or folds.drawn

@@ -165,13 +165,9 @@ def _printed_on(test: ClaimTest, evidence: Evidence) -> set[str]:
     for row in evidence.rows:
         name = name_of(test, row)
         if row.printed and speaks_of(test, row, evidence) and (name in named or not named):
-            printed_on.setdefault(_dataset_of(test, row), set()).add(name)
+            dataset = row.unit_dataset if test.kind == "ranks" else ""  # as comparisons know it
+            printed_on.setdefault(dataset or row.dataset, set()).add(name)
     return {dataset for dataset, names in printed_on.items() if len(names & named) > 1 or not named}
-
-
-def _dataset_of(test: ClaimTest, row: VerdictRow) -> str:
-    """Return the name by which comparisons know a row's data set."""
-    return row.unit_dataset or row.dataset if test.kind == "ranks" else row.dataset
 
 
 def _names(test: ClaimTest) -> list[str]:
@@ -221,7 +217,7 @@ def _order(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
 
 def _best(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether ``method`` is before all ``rivals``, or before each if they count singly."""
-    if test.jointly:
+    if test.kind == "best":
         return before(test, evidence, [(test.method, test.rivals, "")])
     each = [(test.method, (rival,), f"before {rival}") for rival in test.rivals]
     return before(test, evidence, each)
@@ -236,7 +232,7 @@ def _advantage(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """
     over = "metric" if {*test.values} <= {*evidence.scores} else "dataset"
     found = groups(test, evidence, [test.method, *test.rivals])
-    sign = 1 if test.stands_out == "larger" else -1
+    sign = 1 if test.kind == "larger_advantage" else -1
     counts = []
     for value in (printed("mean"), measured("mean")):
         gains: dict[str, list[float]] = {}
