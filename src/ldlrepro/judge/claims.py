@@ -326,7 +326,7 @@ def _values(check: Check, evidence: Evidence) -> tuple[float | None, str]:
     if check.fact:
         measured = evidence.experiments.get(check.experiment)
         return measured.facts.get(check.fact) if measured else None, check.fact
-    if check.method:
+    if check.dataset:
         return _of_units(check, evidence)
     curve = evidence.curves.get(check.figure, {})
     start, end = check.start, check.to
@@ -339,9 +339,8 @@ def _values(check: Check, evidence: Evidence) -> tuple[float | None, str]:
 
 def _of_units(check: Check, evidence: Evidence) -> tuple[float | None, str]:
     """Return a method's mean, or its change in percent from another method or protocol."""
-    protocol, metric, method = check.protocol, check.metric, check.method
+    metric, (protocol, method), (before, other) = check.metric, check.judged, check.base
     mean = _mean_of_unit(protocol, method, check, evidence)
-    other, before = check.than or method, check.from_protocol or protocol
     if (other, before) == (method, protocol):
         return mean, f"{metric} of {method} on {check.dataset}"
     base = _mean_of_unit(before, other, check, evidence)
