@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 

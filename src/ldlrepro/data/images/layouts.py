@@ -121,27 +121,23 @@ def _last(name: str) -> str:
 def jaffe(folder: Folder) -> Listing:
     """Read JAFFE: ``KA.AN1.39.tiff`` is person, posed expression and line of the rating table."""
     table = folder.only(
-        "the README with the rating table, or ratings.csv",
-        lambda name: (
-            name.lower() == "ratings.csv" or re.match(r"read.?me.*", name, re.I) is not None
-        ),
+        "the README with the rating table",
+        lambda name: re.match(r"read.?me.*", name, re.I) is not None,
     )
-    if table.name.lower() == "ratings.csv":
-        return _rated_by_table(folder, table)
-    rated = _jaffe_table(table)
+    listed = _jaffe_table(table)
     listing = Listing(labels=EMOTIONS)
     for name in folder.images():
         parts = JAFFE_IMAGE.match(_last(name))
         if not parts:
             continue
-        person, ratings = rated.get(int(parts["number"]), ("", ()))
+        person, ratings = listed.get(int(parts["number"]), ("", ()))
         if person != parts["person"].upper():
             number = parts["number"]
             listing.unlabelled(name, f"line {number} of {table.name} is " + (person or "absent"))
         else:
             listing.faces.append(Face(name, person, ratings=ratings))
-            del rated[int(parts["number"])]
-    for number, (person, _) in rated.items():
+            del listed[int(parts["number"])]
+    for number, (person, _) in listed.items():
         said = Problem(f"{person}, number {number}", MISSING, f"a line of {table.name}, no image")
         listing.problems.append(said)
     return listing
