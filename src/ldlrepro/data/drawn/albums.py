@@ -12,7 +12,8 @@ import numpy as np
 
 from ldlrepro.core.files import atomically, csv_text, write_text
 from ldlrepro.data.drawn.portraits import Person, Portrait, person, portrait
-from ldlrepro.data.drawn.sketches import EMOTIONS, feelings_of
+from ldlrepro.data.drawn.sketches import feelings_of
+from ldlrepro.data.images.layouts import EMOTIONS
 from ldlrepro.data.images.points import EYES_HEADER, EYES_TABLE
 
 POSES = ("HA", "SA", "SU", "AN", "DI", "FE")
