@@ -55,8 +55,11 @@ def make_folds(
     if given is not None:
         parts = given
     elif protocol.scheme == "kfold":
-        if not protocol.shuffle and protocol.repeats > 1:
-            raise UserError("shuffle: false makes the same folds each time; leave out `repeats`")
+        if not protocol.shuffle and protocol.repeats > 1 and not protocol.noise_of:
+            raise UserError(
+                "shuffle: false makes the same folds each time; leave out `repeats`, or say with "
+                "`repeats_of` whose methods get other seeds"
+            )
         starts = _starts(n, protocol.folds or 0, protocol.fold_size)
         parts = list(_kfold(n, starts, protocol.repeats, protocol.shuffle, seed_parts))
     elif protocol.scheme == "shuffle_split":
