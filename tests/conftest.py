@@ -51,9 +51,12 @@ def empty_store(tmp_path_factory) -> Path:
     """A store with its tables made, to be copied: making them takes MLflow seconds."""
     from ldlrepro.track.sync import sync
 
-    database = tmp_path_factory.mktemp("store") / "mlflow.db"
-    sync("other", "Another paper", [], f"sqlite:///{database}")
-    return database
+    def make(folder: Path) -> str:
+        folder.mkdir()
+        sync("other", "Another paper", [], f"sqlite:///{folder}/mlflow.db")
+        return ""
+
+    return made_once(tmp_path_factory, "store", make)[0] / "mlflow.db"
 
 
 @pytest.fixture(scope="session")

@@ -18,16 +18,17 @@ from ldlrepro.peers.python_ldl import PythonLDL
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
 CHEAPER = {
-    "max_iter": 40,
+    "max_iter": 10,
     "n_estimators": 5,
     "max_estimators": 5,
     "max_layers": 2,
+    "n_clusters": 2,
     "cv": 2,
     "validation_rows": 1,
     "leaf_batches": 10,
 }
 # Boosting grows trees for every label in every round, and chooses the number of rounds first.
-FEW_ROUNDS = {"LDLogitBoost": {"max_iter": 5}, "AOSOLDLogitBoost": {"max_iter": 5}}
+FEW_ROUNDS = {"LDLogitBoost": {"max_iter": 3}, "AOSOLDLogitBoost": {"max_iter": 3}}
 # For methods on images: a small network that starts from nothing.
 SMALL = {
     "network": "tiny",

@@ -101,10 +101,6 @@ def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, 
     assert {row.status for row in read_rows(record)} == {OK}
 
 
-def test_snakemake_reads_the_workflow_without_complaint(project):
-    assert "Congratulations" in project.run("snakemake", "--lint")
-
-
 def test_the_advice_for_a_checkout_that_may_not_be_written_to_works(project, tmp_path):
     """Named by errors and by the doctor."""
     folder = tmp_path / "elsewhere"
