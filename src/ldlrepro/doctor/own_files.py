@@ -83,7 +83,7 @@ def _around(path: Path) -> str:
         f"{path} is a table. `check` reads the YAML file that describes it. For a data set, write "
         f"into {yaml}:\n\n  title: {path.stem}\n  description: What a row is.\n  reader: csv\n"
         f"  files: {path.name}\n  labels: [the columns with label degrees]\n\n"
-        f"The columns are: {columns or 'unknown'}. All others are features; docs/add-a-dataset.md "
+        f"The columns are: {columns or 'unknown'}. All others are features; docs/my-data.md "
         f"tells more. Then type `ldlrepro check {shlex.quote(str(yaml))}`.\nIf it is a table of "
         f"printed results, type `ldlrepro lint {shlex.quote(str(path))}`."
     )
