@@ -69,7 +69,7 @@ class LogHandler(LogHandlerBase):
         if self.common_settings.dryrun or event not in CHATTER:
             if event == LogEvent.RUN_INFO:
                 self.units_to_do = int(record.stats.get(UNIT_RULE, 0))
-            text = self.format(record)
+            text = self._text(record, event)
             if text and not self._is_small_talk(text, event):
                 self.line.say(text)
                 self._suggest(text)
@@ -88,6 +88,14 @@ class LogHandler(LogHandlerBase):
                 self.units_done += 1
             self.last_job = self.label_of.get(job, "")
 
+    def _text(self, record: LogRecord, event: Any) -> str:
+        """What Snakemake says, with one line in the place of its banner and its table of jobs."""
+        if not self._tells_all and event == LogEvent.WORKFLOW_STARTED:
+            return ""
+        if not self._tells_all and event == LogEvent.RUN_INFO:
+            return f"{record.stats['total']} steps to do, {self.units_to_do} of them units."
+        return self.format(record)
+
     def _suggest(self, text: str) -> None:
         """Where Snakemake knows no rule for a word, say the target that was meant."""
         if not (found := NO_RULE.search(text)):
@@ -102,12 +110,17 @@ class LogHandler(LogHandlerBase):
                 hint = f" It is a {kind}; add to a paper: --config 'only={{{kind}s: [{word}]}}'"
         self.line.say(f"ldlrepro: no target '{word}'.{hint}")
 
+    @property
+    def _tells_all(self) -> bool:
+        return bool(self.common_settings.dryrun or self.common_settings.verbose)
+
     def _is_small_talk(self, text: str, event: Any) -> bool:
         """Greetings that say nothing about the work."""
-        if self.common_settings.dryrun or self.common_settings.verbose or event is not None:
+        if self._tells_all or event is not None:
             return False
         starts = (
             "Using ",
+            "Conda environments: ignored",
             "host:",
             "Assuming ",
             "Provided ",

@@ -6,6 +6,8 @@ With --pictures docs/pictures the tests renew the pictures of docs/tracking.md.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,9 +17,10 @@ import pytest
 
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.track.sync import page_of, sync
+from ldlrepro.track.page import page_of
+from ldlrepro.track.sync import sync
 from ldlrepro.train.records import FoldRow
-from tests.mlflow_server import MlflowServer, loopback
+from tests.mlflow_server import free_port, loopback, wait_until_healthy
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -60,17 +63,26 @@ def printed(method: str, kl: float) -> VerdictRow:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
-    """A server on four runs of one table."""
+    """What `ldlrepro ui` shows of four runs of one table."""
     folder = tmp_path_factory.mktemp("mlflow")
     units = [unit(*item) for item in KL.items()]
-    cells = [printed(*item) for item in KL.items()]
-    sync("paper", "A paper", units, f"sqlite:///{folder}/served.db", rows=cells)
-    server = MlflowServer(folder)
-    if loopback() == "::1":  # as `ldlrepro ui` does
-        server.options, server.address = ["--host", "::1"], f"http://[::1]:{server.port}"
-    server.start()
-    yield server.address
-    server.kill()
+    # The first run of the table has no printed number.
+    cells = [printed(*item) for item in KL.items() if item[0] != "forest"]
+    uri = f"sqlite:///{folder}/served.db"
+    sync("paper", "A paper", units, uri, rows=cells)
+    port = free_port()
+    command = [sys.executable, "-m", "ldlrepro.cli", "ui", "--no-browser", "--port", str(port)]
+    log = folder / "log"
+    with open(log, "wb") as handle:
+        page = subprocess.Popen([*command, "--tracking-uri", uri], stdout=handle, stderr=handle)
+    host = f"[{loopback()}]" if ":" in loopback() else loopback()
+    try:
+        wait_until_healthy(f"http://{host}:{port}", page, log)
+        yield f"http://{host}:{port}"
+    finally:
+        page.kill()
+        page.wait()
+    assert "Warning" not in log.read_text()
 
 
 @pytest.fixture
@@ -119,6 +131,17 @@ def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, pag
         assert ends["KL verdict"] < WIDTH
     row = page.get_by_role("row").filter(has_text=".0500±.0010")
     assert row.first.get_by_role("gridcell").last.is_visible()
+
+
+def test_a_click_on_the_paper_in_the_list_shows_its_first_table(address, page) -> None:
+    page.goto(address)
+    page.get_by_role("link", name="paper", exact=True).click()
+    assert names_in(page) == [f"faces / {name}" for name in sorted(KL, key=KL.__getitem__)]
+    page.get_by_role("columnheader", name="KL verdict").first.wait_for()
+    page.get_by_text("Model training").wait_for()
+    page.goto(f"{address}/#/experiments")
+    page.get_by_text("holds: 0 of 3").wait_for()
+    assert not page.get_by_text("Default", exact=True).count()
 
 
 def test_the_page_that_ui_opens_for_a_paper_shows_its_first_table(address, page) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ldlrepro.track import browser
-from ldlrepro.track.sync import page_of, serve
+from ldlrepro.track.page import page_of, serve
 from tests.mlflow_server import free_port
 
 

@@ -89,7 +89,10 @@ def test_commands_of_the_examples_are_understood():
     for line in lines:
         words = shlex.split(line.partition("   ")[0])
         args = parser.parse(words[1:])
-        for name, known in (("dataset", project.data_set_ids), ("paper", project.paper_ids)):
+        for name, known in (
+            ("dataset", project.data_set_ids),
+            ("paper", [*project.paper_ids, "arena"]),
+        ):
             value = getattr(args, name, None) or []
             assert set([value] if isinstance(value, str) else value) <= set(known), line
         if words[1] == "explain" and args.cell not in project.data_set_ids:

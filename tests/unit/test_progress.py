@@ -67,6 +67,13 @@ def file(monkeypatch) -> Run:
     return Run(monkeypatch, io.StringIO())
 
 
+def test_a_run_begins_with_its_size_and_without_a_banner(file):
+    file.send(LogEvent.WORKFLOW_STARTED, "SNAKEMAKE\n=========\n  Host: vm")
+    file.send(None, "Conda environments: ignored")
+    file.plan(units=10)
+    assert file.text == "12 steps to do, 10 of them units.\n"
+
+
 def test_a_terminal_shows_units_steps_time_left_and_the_last_job(terminal):
     terminal.plan(10)
     for job in range(3):

@@ -16,7 +16,7 @@ import pytest
 
 from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
-from ldlrepro.track.sync import serve
+from ldlrepro.track.page import serve
 from ldlrepro.train.records import predictions_path, read_predictions
 from ldlrepro.train.unit import run_unit
 from tests.mlflow_server import free_port, loopback, wait_until_healthy
@@ -171,16 +171,15 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
     assert f"ssh -N -L {port}:{named}:{port} USER@" in log.read_text()
 
 
-def test_a_password_of_a_store_is_not_in_the_list_of_processes(monkeypatch, capsys):
-    started = {}
-    monkeypatch.setattr("os.execve", lambda *call: started.update(call=call))
+def test_a_password_of_a_store_is_neither_said_nor_given_to_a_process(monkeypatch):
+    started = []
+    monkeypatch.setattr("ldlrepro.track.page.run_mlflow", lambda *call: started.append(call))
+    monkeypatch.setattr("subprocess.Popen", lambda *call: pytest.fail("a process"))
     said: list[str] = []
-    serve("postgresql://me:secret@box/mlflow", free_port(), said.append)
-    _, arguments, environment = started["call"]
-    assert "secret" not in " ".join(arguments)
+    port = free_port()
+    serve("postgresql://me:secret@box/mlflow", port, said.append)
     assert "secret" not in " ".join(said)
-    assert environment["MLFLOW_BACKEND_STORE_URI"].endswith("secret@box/mlflow")
-    assert arguments[arguments.index("--host") + 1] == loopback()
+    assert started == [("postgresql://me:secret@box/mlflow", loopback(), port)]
 
 
 # ---------------------------------------------------------------------- known vulnerabilities

@@ -5,44 +5,74 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ldlrepro.cli.here import HERE, judge_here, plan_here
-from ldlrepro.cli.verb import IDS, OF_WORKFLOW, SOME_PAPERS, STORE, positive, takes, verb
+from ldlrepro.cli.verb import IDS, OF_WORKFLOW, STORE, positive, takes, verb
+from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.progress import say, waiting
 
+if TYPE_CHECKING:
+    from ldlrepro.catalogue import Project
+    from ldlrepro.track.sync import SyncCounts
+
+ARENA = "arena"
+"""Stands where a paper may."""
+
 
 @verb(
-    SOME_PAPERS,
+    takes("paper", nargs="+", help=f"{IDS['paper']}; or arena, for the records of the arena"),
     STORE,
     takes("--out", help=argparse.SUPPRESS),
     OF_WORKFLOW,
-    examples=["ldlrepro sync mslp", "ldlrepro sync mslp --tracking-uri http://localhost:5000"],
+    examples=[
+        "ldlrepro sync mslp",
+        "ldlrepro sync arena",
+        "ldlrepro sync mslp --tracking-uri http://localhost:5000",
+    ],
 )
 def sync(args: argparse.Namespace) -> int:
     """Copy the records into MLflow. It is safe to repeat: nothing is written twice."""
     from ldlrepro.track import sync as tracking
 
+    arena = ARENA in args.paper
+    args.paper = [name for name in args.paper if name != ARENA]
     judge = judge_here(args)
     uri = args.tracking_uri or judge.project.tracking_uri
     for paper in [judge.project.paper(name) for name in args.paper]:
-        with waiting(f"copying {paper.id} into MLflow"):
+        with waiting(f"copying {paper.id} into MLflow") as line:
             answer = judge.answer_of(paper, args.of_workflow)
             files = sorted(HERE.figures(paper.id).glob("*.svg"))
             files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
             counts = tracking.sync(
-                paper.id, paper.title, answer.units, uri, files, rows=answer.rows
+                *(paper.id, paper.title, answer.units, uri, files),
+                on_progress=line.update,
+                rows=answer.rows,
             )
         say(f"{paper.id}: {counts.in_words}")
         if args.out:
             told = {"paper": paper.id, "units": len(answer.units), "content": counts.content}
             write_text(Path(args.out), json.dumps(told) + "\n")
+    if arena:
+        say(f"{ARENA}: {_sync_arena(judge.project, uri).in_words}")
     say(f"To look at the runs: {tracking.open_hint(uri)}")
     return 0
 
 
+def _sync_arena(project: Project, uri: str) -> SyncCounts:
+    from ldlrepro.arena import standings
+    from ldlrepro.track.arena import sync_arena
+
+    tables = standings.tables(HERE.results, project.root / "reference")
+    if not tables:
+        raise UserError("nothing has run in the arena yet: snakemake --cores all arena")
+    with waiting("copying the arena into MLflow") as line:
+        return sync_arena(tables, uri, HERE.results, line.update)
+
+
 @verb(
-    takes("paper", nargs="?", default="", help=IDS["paper"]),
+    takes("paper", nargs="?", default="", help=f"{IDS['paper']}; or arena"),
     STORE,
     takes("--port", type=positive, default=5000, help="port; default %(default)s"),
     takes(
@@ -57,7 +87,7 @@ def ui(args: argparse.Namespace) -> int:
     """Open MLflow with all papers, or with the tables of one, and say how to reach it safely from
     another machine.
     """
-    from ldlrepro.track.sync import serve
+    from ldlrepro.track.page import serve
 
     uri = args.tracking_uri or plan_here(args).project.tracking_uri
     serve(uri, args.port, say, args.paper, args.browser)

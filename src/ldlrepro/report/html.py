@@ -171,6 +171,13 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
     return {name: title for name, (title, there) in parts.items() if there}
 
 
+QUESTIONS: dict[str, tuple[str, ...]] = {
+    "Which method should I use?": ("leaderboard",),
+    "Which printed numbers hold?": (),
+}
+"""What people type into the jump box -> the page that answers."""
+
+
 def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     """Return what the jump box finds: sections, and each table with its lines and their cells.
 
@@ -179,6 +186,7 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     sections: list[tuple[str, str, tuple[str, ...]]] = [
         ("", title, ("about", name)) for name, title in ABOUT.items()
     ]
+    sections += [("", question, place) for question, place in QUESTIONS.items()]
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]
         sections += [(page.id, title, (page.id, name)) for name, title in parts.items()]

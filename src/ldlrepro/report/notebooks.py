@@ -69,6 +69,8 @@ def executed(project: Project, name: str, paper: str = "") -> Any:
             resources=where,
             record_timing=False,
             coalesce_streams=True,
+            # A kernel would warn in our log that it ends.
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],
         )
         try:
             client.execute()

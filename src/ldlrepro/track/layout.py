@@ -24,7 +24,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 4
+LAYOUT = 5
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -36,6 +36,11 @@ CURVE_POINTS = 250
 """Points kept of one curve; a server holds the curves of hundreds of folds."""
 VIEW_TAG = "mlflow.sharedViewState."
 """Where MLflow's run table keeps saved views, as the page itself writes them."""
+FIRST_VIEW_TAG = "mlflow.ldlrepro.firstView"
+"""The view of an experiment that a reader sees first. The list hides tags with this beginning."""
+NOT_PRINTED = ["–", "–", "not printed"]
+"""Stand in for printed number, difference and verdict, for MLflow orders the columns of a table as
+its first runs have them."""
 SORT_BY = ("kl", "mae")
 """Measures that a table is sorted by, the first that there is; the smaller, the better."""
 
@@ -72,6 +77,7 @@ def content_sha256(unit: UnitScores, cells: Sequence[VerdictRow] = ()) -> str:
 
 def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
     """Return the run that holds a unit's record, and what ``rows`` print of it beside it."""
+    rows = list(rows)
     cells = [row for row in rows if row.unit_key == unit.key and row.measured is not None]
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
@@ -90,7 +96,7 @@ def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
         metrics=_metrics(unit, [e or 0 for _, e in spans], end or 0)
         + _printed_metrics(cells, end or 0)
         + _curve_metrics(unit, end),
-        tags=_first_tags(unit, cells)
+        tags=_first_tags(unit, cells, printed=bool(rows))
         | identity
         | {"source": unit.source, "control": "yes" if unit.method in CONTROLS else "no"}
         | _verdict_tags(unit, cells)
@@ -114,21 +120,22 @@ def _first_measure(measures: Iterable[str]) -> str:
 
 
 def _first_columns(metric: str) -> list[str]:
-    """Return the tags that a table begins with. MLflow orders them by the alphabet."""
+    """Return the tags that a table begins with."""
     title = metric.upper()
     return [title, f"{title} in print", f"{title} off by", f"{title} verdict"]
 
 
-def _first_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
+def _first_tags(unit: UnitScores, cells: Sequence[VerdictRow], *, printed: bool) -> dict[str, str]:
     """Return what a reader looks for first, rounded: run pages and tables begin with it."""
     metric = _first_measure(unit.scores)
-    shown = _narrow(_shown(unit.scores.get(metric, ())))
+    shown = narrow(mean_and_deviation(unit.scores.get(metric, ())))
     cell = next((cell for cell in cells if cell.metric == metric), None)
-    values = [shown, *([cell.printed, _percent(cell), cell.verdict] if cell else [])]
-    return {name: text for name, text in zip(_first_columns(metric), values, strict=False) if text}
+    beside = [cell.printed, _percent(cell), cell.verdict] if cell else NOT_PRINTED * printed
+    names = zip(_first_columns(metric), [shown, *beside], strict=False)
+    return {name: text for name, text in names if text}
 
 
-def _shown(values: Sequence[float]) -> str:
+def mean_and_deviation(values: Sequence[float]) -> str:
     """Return mean and standard deviation as text; '' where a fold is missing."""
     if not (len(values) and np.isfinite(values).all()):
         return ""
@@ -136,7 +143,7 @@ def _shown(values: Sequence[float]) -> str:
     return f"{np.mean(values):.4f}{spread}"
 
 
-def _narrow(shown: str) -> str:
+def narrow(shown: str) -> str:
     """Leave out zeros and spaces: MLflow cuts off what is wider than some twelve letters."""
     if shown.startswith("0."):
         return shown.replace(" ± 0.", "±.").removeprefix("0")
@@ -152,11 +159,15 @@ def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, st
     tags = {f"verdict/{cell.metric}": cell.verdict for cell in reversed(cells)}
     if cells:
         tags["holds"] = f"{sum(cell.holds for cell in cells)} of {len(cells)} cells"
-    tags |= {f"shown/{name}": text for name in unit.scores if (text := _shown(unit.scores[name]))}
+    tags |= {
+        f"shown/{name}": text
+        for name in unit.scores
+        if (text := mean_and_deviation(unit.scores[name]))
+    }
     done = sum(row.status == OK for row in unit.rows)
     tags["shown/folds"] = f"{done} of {len(unit.rows)}"
     lines = [
-        f"| {cell.table} | {cell.metric} | {_shown(unit.scores.get(cell.metric, ()))} | "
+        f"| {cell.table} | {cell.metric} | {tags.get(f'shown/{cell.metric}', '')} | "
         f"{cell.printed} | {_percent(cell)} | {cell.verdict} | {cell.evidence} |"
         for cell in cells
     ]
@@ -200,34 +211,30 @@ def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) ->
     for unit in units:
         measures = tables.setdefault((unit.protocol, unit.dataset), [])
         measures += [name for name in unit.scores if name not in measures]
-    return {
-        f"{VIEW_TAG}{protocol}-{dataset}": json.dumps(
-            {
-                "name": f"{dataset} ({protocol})",
-                # The page lists the newest first; so the order of the tables is kept.
-                "createdAt": len(tables) - place,
-                "state": json.dumps(
-                    _view_state(protocol, dataset, measures, printed.get((protocol, dataset), []))
-                ),
-            }
-        )
-        for place, ((protocol, dataset), measures) in enumerate(tables.items())
-    }
+    return named_views(
+        {
+            (f"{protocol}-{dataset}", f"{dataset} ({protocol})"): _view_state(
+                protocol, dataset, measures, printed.get((protocol, dataset), [])
+            )
+            for (protocol, dataset), measures in tables.items()
+        }
+    )
 
 
-def first_view(tags: Mapping[str, str]) -> str:
-    """Return the key of the first table's view among an experiment's tags.
+def named_views(states: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str, str]:
+    """Return experiment tags that offer run tables, each by its key and its title, in this order.
 
-    People's own views are left out.
+    A click on the experiment leads to the first (`ldlrepro.track.page`).
     """
-    created = {}
-    for tag, text in tags.items():
-        if tag.startswith(VIEW_TAG) and text.startswith("{"):  # MLflow compresses those of people
-            view = json.loads(text)
-            dataset, _, protocol = view["name"].removesuffix(")").partition(" (")
-            if tag == f"{VIEW_TAG}{protocol}-{dataset}":
-                created[f"{protocol}-{dataset}"] = view["createdAt"]
-    return max(created, key=created.__getitem__, default="")
+    views = {
+        f"{VIEW_TAG}{key}": json.dumps(
+            # The page lists the newest first; so the order of the tables is kept.
+            {"name": title, "createdAt": len(states) - place, "state": json.dumps(state)}
+        )
+        for place, ((key, title), state) in enumerate(states.items())
+    }
+    first = [{FIRST_VIEW_TAG: key} for key, _ in states][:1]
+    return views | (first[0] if first else {})
 
 
 def _view_state(
@@ -235,18 +242,24 @@ def _view_state(
 ) -> dict[str, Any]:
     """Return the state of a run table.
 
-    MLflow puts metrics before tags, each by the alphabet, and cuts numbers off. So a table has tags
-    alone, whose numbers are rounded.
+    MLflow puts metrics before tags, and cuts numbers off. So a table has tags alone, whose numbers
+    are rounded.
     """
     first = _first_measure(measures)
-    shown = [*(_first_columns(first) if first else []), "shown/folds"]
+    shown = _first_columns(first)[: None if first in printed else 1] if first else []
+    shown += ["shown/folds"]
     shown += [f"shown/{name}" for name in printed or measures if name != first]
     where = f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'"
+    return table_state(f"{where} AND tags.control = 'no'", first, [*shown, "source"])
+
+
+def table_state(where: str, measure: str, tags: Sequence[str]) -> dict[str, Any]:
+    """Return the state of a run table with these tags, the smallest of a measure first."""
     return {
-        "searchFilter": f"{where} AND tags.control = 'no'",
-        "orderByKey": f"metrics.`{first}`" if first else "attributes.start_time",
+        "searchFilter": where,
+        "orderByKey": f"metrics.`{measure}`" if measure else "attributes.start_time",
         "orderByAsc": True,
-        "selectedColumns": [f"tags.`{name}`" for name in [*shown, "source"]],
+        "selectedColumns": [f"tags.`{name}`" for name in tags],
     }
 
 
@@ -261,12 +274,17 @@ def _params(rows: Sequence[FoldRow]) -> dict[str, str]:
         "repeats": str(1 + max(row.repeat for row in rows)),
     }
     for name in sorted({name for row in rows for name in row.params} - NOT_SHOWN):
-        values = [_text(row.params[name]) for row in rows if name in row.params]
-        ranked = Counter(values).most_common()
-        params[f"param.{name}"] = _cut(ranked[0][0], LONGEST_PARAM)
-        if len(ranked) > 1:
-            shown = ", ".join(f"{value} ({times}x)" for value, times in ranked)
-            params[f"chosen.{name}"] = _cut(shown, LONGEST_PARAM)
+        params |= chosen(name, [_text(row.params[name]) for row in rows if name in row.params])
+    return params
+
+
+def chosen(name: str, values: Sequence[str]) -> dict[str, str]:
+    """Return the most frequent value of a parameter over folds; where they differ, all counts."""
+    ranked = Counter(values).most_common()
+    params = {f"param.{name}": _cut(ranked[0][0], LONGEST_PARAM)}
+    if len(ranked) > 1:
+        shown = ", ".join(f"{value} ({times}x)" for value, times in ranked)
+        params[f"chosen.{name}"] = _cut(shown, LONGEST_PARAM)
     return params
 
 

@@ -50,7 +50,8 @@ def _create_sqlite_store(database: Path) -> None:
         return
     part = database.with_name(f"{database.name}.part")
     part.unlink(missing_ok=True)
-    MlflowClient(f"sqlite:///{part}")
+    # MLflow's empty experiment "Default" would stand beside the papers.
+    MlflowClient(f"sqlite:///{part}").delete_experiment("0")
     os.replace(part, database)
 
 

@@ -7,26 +7,19 @@ written to it; whatever is still RUNNING was left by a killed sync and is replac
 
 from __future__ import annotations
 
-import errno
-import os
-import re
-import socket
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.tallies import tally
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.track.browser import open_once_it_answers
 from ldlrepro.track.layout import (
     TrackedRun,
     artifacts_run,
     existing,
-    first_view,
     is_unavailable,
     saved_views,
     sha256,
@@ -34,7 +27,6 @@ from ldlrepro.track.layout import (
 )
 from ldlrepro.track.store import (
     PATIENT_HTTP,
-    QUICK_HTTP,
     QUIET,
     artifact_root,
     checked_uri,
@@ -52,15 +44,6 @@ LIVE_TAG = "ldlrepro.live"
 FINAL_STATES = {"FINISHED", "FAILED"}
 RUNS_PER_PAGE = 1000
 NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
-
-LOOPBACK = ("::1", "127.0.0.1")
-"""Where the page is served, the first that this machine has.
-
-In a new browser MLflow opens its assistant beside a page of 127.0.0.1 or localhost. It takes a
-quarter of the window, and it could run commands here.
-"""
-# Without it MLflow offers its pages for language models until somebody chooses the others.
-TRAINING = "workflowType=machine_learning"
 
 Progress = Callable[[int, int], None]
 
@@ -104,28 +87,44 @@ def sync(
 
     A sync that is under way is waited for.
     """
-    uri = checked_uri(tracking_uri)
     plans = [unit_run(unit, rows) for unit in units if not is_unavailable(unit)]
     counts = SyncCounts(not_run=len(units) - len(plans), failed=sum(p.failed for p in plans))
     if artifacts:
         plans.append(artifacts_run(paper, artifacts, plans))
+    found = tally(rows)
+    holds = {"holds": f"{found.holds} of {found.total}"} if found.total else {}
+    views = saved_views(units, rows) | holds
+    sync_runs(paper, title, plans, views, tracking_uri, counts, on_progress)
+    return counts
+
+
+def sync_runs(
+    experiment: str,
+    title: str,
+    plans: Sequence[TrackedRun],
+    tags: dict[str, str],
+    tracking_uri: str,
+    counts: SyncCounts,
+    on_progress: Progress | None = None,
+) -> None:
+    """Bring an experiment in line with the runs it should have, and count what that took."""
+    uri = checked_uri(tracking_uri)
     counts.content = sha256("\n".join(sorted(run.content for run in plans)).encode())
     doubled = [key for key, times in Counter(plan.key for plan in plans).items() if times > 1]
     if doubled:
         raise ValueError(f"given twice: {', '.join(doubled)}")
-    with environment(QUIET), only_writer(uri), told_to_the_user(uri, paper):
+    with environment(QUIET), only_writer(uri), told_to_the_user(uri, experiment):
         client = connect(uri)
         with environment(PATIENT_HTTP):
-            experiment = experiment_of(client, uri, paper, title, saved_views(units, rows))
-            found = tracked_runs(client, experiment)
-            live = tracked_runs(client, experiment, LIVE_TAG)
+            place = experiment_of(client, uri, experiment, title, tags)
+            found = tracked_runs(client, place)
+            live = tracked_runs(client, place, LIVE_TAG)
             for done, plan in enumerate(plans, start=1):
-                _bring_in_line(client, experiment, plan, found.get(plan.key, []), counts)
+                _bring_in_line(client, place, plan, found.get(plan.key, []), counts)
                 for run in live.get(plan.key, []):
                     client.delete_run(run.info.run_id)
                 if on_progress:
                     on_progress(done, len(plans))
-    return counts
 
 
 def differences(
@@ -178,94 +177,6 @@ def open_hint(tracking_uri: str) -> str:
     if uri.startswith("http"):
         return f"open {without_password(uri)} in a browser"
     return f"ldlrepro ui --tracking-uri {shell_word(uri)}"
-
-
-def page_of(tracking_uri: str, paper: str = "") -> str:
-    """Return what follows a store's address: all papers, or the view of the first table of one."""
-    if not paper:
-        return f"/#/experiments?{TRAINING}"
-    pages = pages_of(tracking_uri)
-    if paper not in pages:
-        raise UserError(
-            f"'{paper}' is not tracked there; tracked: {', '.join(pages) or 'no paper'}. Type "
-            f"`ldlrepro sync {paper}` for a paper that has results."
-        )
-    return pages[paper]
-
-
-def pages_of(tracking_uri: str) -> dict[str, str]:
-    """Return what follows a store's address for the first table of every paper that it tracks."""
-    uri = checked_uri(tracking_uri)
-    with environment(QUIET | QUICK_HTTP), told_to_the_user(uri, "PAPER"):
-        experiments = {e.name: e for e in connect(uri).search_experiments()}
-    pages = {}
-    for paper in sorted(set(experiments) - {"Default"}):
-        found = experiments[paper]
-        view = first_view(found.tags)
-        page = f"/#/experiments/{found.experiment_id}/runs?{TRAINING}"
-        pages[paper] = f"{page}&viewStateShareKey={view}" if view else page
-    return pages
-
-
-def serve(
-    tracking_uri: str,
-    port: int,
-    say: Callable[[str], None],
-    paper: str = "",
-    browser: bool = False,
-) -> None:
-    """Become MLflow's page for this store, for this machine alone; a server has a page already."""
-    uri = checked_uri(tracking_uri)
-    if uri.startswith("http"):
-        address = re.sub("//[^/@]*@", "//", uri) + page_of(uri, paper)  # the browser asks
-        say(f"open {address} in a browser")
-        if browser:
-            open_once_it_answers(address)
-        return
-    database = sqlite_file(uri)
-    if database and not database.is_file():
-        raise UserError(
-            f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
-            "`ldlrepro sync PAPER` for a paper that has results."
-        )
-    host = _free_loopback(port)
-    named = f"[{host}]" if ":" in host else host
-    address = f"http://{named}:{port}{page_of(uri, paper)}"
-    say(
-        f"{address}\nshows {without_password(uri)}, to this machine only. Ctrl-C ends it.\n"
-        "From another machine, never by opening the port to the network: there, type\n"
-        f"  ssh -N -L {port}:{named}:{port} USER@{os.uname().nodename}\n"
-        "and open the same address."
-    )
-    if database and not paper:
-        # A click in MLflow's list leads to its pages for language models.
-        say("The papers, each at its first table:")
-        for name, page_of_paper in pages_of(uri).items():
-            say(f"  {name}: http://{named}:{port}{page_of_paper}")
-    if browser:
-        open_once_it_answers(address)
-    # By the environment: the list of processes, which all can see, would show a password.
-    place = {"MLFLOW_BACKEND_STORE_URI": uri, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-    page = [sys.executable, "-m", "mlflow", "ui"]
-    page += ["--host", host, "--port", str(port), "--workers", "1"]
-    os.execve(sys.executable, page, {**os.environ, **QUIET, **place})
-
-
-def _free_loopback(port: int) -> str:
-    """Return the loopback address to serve on; a port that is taken is an error."""
-    for host in LOOPBACK:
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                if error.errno == errno.EADDRINUSE or host == LOOPBACK[-1]:
-                    raise UserError(
-                        f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
-                    ) from None
-            else:
-                return host
-    raise AssertionError
 
 
 # ---------------------------------------------------------------------- talking to MLflow
@@ -328,11 +239,11 @@ def tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str,
             return found
 
 
-def experiment_of(client: Any, uri: str, paper: str, title: str, views: dict[str, str]) -> str:
+def experiment_of(client: Any, uri: str, paper: str, title: str, more: dict[str, str]) -> str:
     """Return the id of the paper's experiment; make it if need be, and bring a deleted one back."""
     # The kind keeps the page from offering what it has for language models.
     kind = {"mlflow.experimentKind": "custom_model_development"}
-    tags = {"mlflow.note.content": f"{title}. {NOTE}"} | kind | views
+    tags = {"mlflow.note.content": f"{title}. {NOTE}"} | kind | more
     found = client.get_experiment_by_name(paper)
     if found is None:
         return client.create_experiment(paper, artifact_root(uri, paper), tags)

@@ -1,0 +1,109 @@
+"""The arena's records as runs of MLflow: one for each data set, method and kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ldl import metrics
+from ldl.comparison.contenders import MEAN
+from ldl.comparison.result import titled
+from ldlrepro.track.layout import (
+    LAYOUT,
+    TrackedRun,
+    chosen,
+    mean_and_deviation,
+    named_views,
+    narrow,
+    sha256,
+    table_state,
+)
+from ldlrepro.track.sync import Progress, SyncCounts, sync_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ARENA = "arena"
+TITLE = "The arena: every method on every public data set, with equal tuning"
+COSTS = ("fit", "predict", "search")
+FIRST = ("KL", "KL gain", "CPU s of a fit", "kind")
+"""The columns that a table begins with."""
+
+
+def sync_arena(
+    tables: dict[str, Path], tracking_uri: str, local: Path, on_progress: Progress | None = None
+) -> SyncCounts:
+    """Bring the experiment of the arena in line with its tables, one for each data set.
+
+    Those below the folder ``local`` ran here.
+    """
+    import pandas as pd
+
+    runs: list[TrackedRun] = []
+    for dataset, path in tables.items():
+        source = "local" if path.is_relative_to(local) else "reference"
+        runs += arena_runs(dataset, pd.read_csv(path, keep_default_na=False), source)
+    shown = [*FIRST, *(f"shown/{name}" for name in metrics.BETTER if name != "kl"), "source"]
+    views = {
+        (f"{ARENA}-{dataset}", dataset): table_state(f"params.dataset = '{dataset}'", "kl", shown)
+        for dataset in tables
+    }
+    counts = SyncCounts()
+    sync_runs(ARENA, TITLE, runs, named_views(views), tracking_uri, counts, on_progress)
+    return counts
+
+
+def arena_runs(dataset: str, table: pd.DataFrame, source: str) -> list[TrackedRun]:
+    """Return a run for each method and kind of a data set's table."""
+    table = table.astype(dict.fromkeys(metrics.BETTER, float))
+    floor = table[(table["method"] == MEAN) & (table["kind"] == "default")]["kl"].mean()
+    return [
+        _run((dataset, str(method), str(kind)), rows.sort_values("fold"), float(floor), source)
+        for (method, kind), rows in table.groupby(["method", "kind"], sort=False)
+    ]
+
+
+def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: str) -> TrackedRun:
+    dataset, method, kind = name
+    scores = {measure: list(rows[measure]) for measure in metrics.BETTER}
+    means = {measure: float(np.mean(values)) for measure, values in scores.items()}
+    spreads = {f"{measure}_std": float(np.std(scores[measure], ddof=1)) for measure in scores}
+    # A method that could not be fitted has scores, those of the training mean, and no times.
+    timed = rows[rows["fit_s"] != ""]
+    costs = {
+        f"{cost}_seconds": float(timed[f"{cost}_s"].astype(float).mean())
+        for cost in COSTS
+        if len(timed)
+    }
+    shown = {measure: mean_and_deviation(scores[measure]) for measure in scores}
+    seconds = f"{costs['fit_seconds']:.2g}" if costs else "–"
+    first = (narrow(shown["kl"]), f"{1 - means['kl'] / floor:.0%}", seconds, kind)
+    note = ["| measure | mean ± deviation over folds |", "|---|---|"]
+    note += [f"| {titled(measure)} | {text} |" for measure, text in shown.items()]
+    errors = [error for error in rows["error"] if error]
+    summary = {**means, **spreads, **costs}
+    return TrackedRun(
+        key="/".join([ARENA, *name]),
+        content=sha256(f"{LAYOUT} {source} {floor}\n{rows.to_csv(index=False)}".encode()),
+        name=f"{dataset} / {method}, {kind}",
+        files=[],
+        failed=bool(errors),
+        params={
+            **{"protocol": ARENA, "dataset": dataset, "method": method, "kind": kind},
+            **{"family": str(rows["family"].iloc[0]), "folds": str(len(rows))},
+            **chosen("settings", list(rows["settings"])),
+        },
+        metrics=[(measure, value, 0, 0) for measure, value in summary.items()]
+        + [
+            (f"fold/{measure}", float(value), 0, int(fold))
+            for measure, values in scores.items()
+            for fold, value in zip(rows["fold"], values, strict=True)
+        ],
+        tags=dict(zip(FIRST, first, strict=True))
+        | {f"shown/{measure}": text for measure, text in shown.items()}
+        | {"source": source, "control": "yes" if method == MEAN else "no"}
+        | {"mlflow.note.content": "\n".join(note)}
+        | ({"error": errors[0]} if errors else {}),
+    )

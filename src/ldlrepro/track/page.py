@@ -1,0 +1,156 @@
+"""MLflow's own page for a store, which opens on the papers' tables.
+
+Left to itself, MLflow leads from its list of experiments to its pages for language models, whatever
+the kind of an experiment is.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import socket
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from ldlrepro.core.errors import UserError
+from ldlrepro.track.browser import open_once_it_answers
+from ldlrepro.track.layout import FIRST_VIEW_TAG
+from ldlrepro.track.store import (
+    QUICK_HTTP,
+    QUIET,
+    checked_uri,
+    connect,
+    environment,
+    sqlite_file,
+    told_to_the_user,
+    without_password,
+)
+
+LOOPBACK = ("::1", "127.0.0.1")
+"""Where the page is served, the first that this machine has.
+
+In a new browser MLflow opens its assistant beside a page of 127.0.0.1 or localhost. It takes a
+quarter of the window, and it could run commands here.
+"""
+# Without it MLflow offers its pages for language models until somebody chooses the others.
+TRAINING = "workflowType=machine_learning"
+SCRIPT = """<script>
+// The choice that MLflow's switch "Model training" keeps.
+localStorage.getItem("mlflow.workflowType_v1") ??
+  localStorage.setItem("mlflow.workflowType_v1", JSON.stringify("machine_learning"));
+location.hash ||= "#/experiments";
+// A click on a paper opens its first table; in a new tab the click is MLflow's.
+addEventListener("click", async (event) => {
+  const href = event.target.closest?.("a")?.getAttribute("href") ?? "";
+  const id = href.match(/#\\/experiments\\/(\\d+)(\\?|$)/)?.[1];
+  if (!id || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const answer = await fetch(`ajax-api/2.0/mlflow/experiments/get?experiment_id=${id}`);
+  const tags = (await answer.json()).experiment.tags ?? [];
+  const view = tags.find((tag) => tag.key === "FIRST_VIEW_TAG")?.value;
+  location.hash = `#/experiments/${id}/runs` + (view ? `?viewStateShareKey=${view}` : "");
+}, true);
+</script>""".replace("FIRST_VIEW_TAG", FIRST_VIEW_TAG)
+
+
+def page_of(tracking_uri: str, paper: str = "") -> str:
+    """Return what follows a store's address: all papers, or the view of the first table of one."""
+    if not paper:
+        return f"/#/experiments?{TRAINING}"
+    pages = pages_of(tracking_uri)
+    if paper not in pages:
+        raise UserError(
+            f"'{paper}' is not tracked there; tracked: {', '.join(pages) or 'no paper'}. Type "
+            f"`ldlrepro sync {paper}` for a paper that has results."
+        )
+    return pages[paper]
+
+
+def pages_of(tracking_uri: str) -> dict[str, str]:
+    """Return what follows a store's address for the first table of every paper that it tracks."""
+    uri = checked_uri(tracking_uri)
+    with environment(QUIET | QUICK_HTTP), told_to_the_user(uri, "PAPER"):
+        experiments = {e.name: e for e in connect(uri).search_experiments()}
+    pages = {}
+    for paper in sorted(experiments):
+        found = experiments[paper]
+        if view := found.tags.get(FIRST_VIEW_TAG):
+            page = f"/#/experiments/{found.experiment_id}/runs"
+            pages[paper] = f"{page}?{TRAINING}&viewStateShareKey={view}"
+    return pages
+
+
+def serve(
+    tracking_uri: str,
+    port: int,
+    say: Callable[[str], None],
+    paper: str = "",
+    browser: bool = False,
+) -> None:
+    """Show a store to this machine alone until Ctrl-C; a server has a page already."""
+    uri = checked_uri(tracking_uri)
+    if uri.startswith("http"):
+        address = re.sub("//[^/@]*@", "//", uri) + page_of(uri, paper)  # the browser asks
+        say(f"open {address} in a browser")
+        if browser:
+            open_once_it_answers(address)
+        return
+    database = sqlite_file(uri)
+    if database and not database.is_file():
+        raise UserError(
+            f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
+            "`ldlrepro sync PAPER` for a paper that has results."
+        )
+    host = _free_loopback(port)
+    named = f"[{host}]" if ":" in host else host
+    address = f"http://{named}:{port}{page_of(uri, paper)}"
+    say(
+        f"{address}\nshows {without_password(uri)}, to this machine only. Ctrl-C ends it.\n"
+        "From another machine, never by opening the port to the network: there, type\n"
+        f"  ssh -N -L {port}:{named}:{port} USER@{os.uname().nodename}\n"
+        "and open the same address."
+    )
+    if database and not paper:
+        say("The papers, each at its first table:")
+        for name, page_of_paper in pages_of(uri).items():
+            say(f"  {name}: http://{named}:{port}{page_of_paper}")
+    if browser:
+        open_once_it_answers(address)
+    run_mlflow(uri, host, port)
+
+
+def run_mlflow(uri: str, host: str, port: int) -> None:
+    """Be MLflow's server in this process, until Ctrl-C."""
+    os.environ.update({**QUIET, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", **os.environ})
+    warnings.filterwarnings("ignore", message="starlette.middleware.wsgi is deprecated")
+    with told_to_the_user(uri, "PAPER"):
+        import uvicorn  # before MLflow, which refuses other hosts only where it finds this
+        from mlflow.server import app, constants, handlers
+
+        os.environ[constants.BACKEND_STORE_URI_ENV_VAR] = uri
+        handlers.initialize_backend_stores(uri, uri)
+        from mlflow.server import fastapi_app
+    index = (Path(str(app.static_folder)) / "index.html").read_text(encoding="utf-8")
+    page = index.replace("<head>", f"<head>{SCRIPT}", 1)
+    app.view_functions["serve"] = lambda: page
+    uvicorn.run(fastapi_app.app, host=host, port=port, log_level="warning")
+
+
+def _free_loopback(port: int) -> str:
+    """Return the loopback address to serve on; a port that is taken is an error."""
+    for host in LOOPBACK:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE or host == LOOPBACK[-1]:
+                    raise UserError(
+                        f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
+                    ) from None
+            else:
+                return host
+    raise AssertionError
