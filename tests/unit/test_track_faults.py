@@ -129,8 +129,9 @@ def test_a_damaged_database_is_told_and_built_again_from_the_records(
 
 
 def test_a_server_killed_in_the_middle_is_told_and_the_next_sync_gives_it_what_a_file_gets(
-    empty_store, tmp_path, uri, record
+    empty_store, tmp_path, uri, record, monkeypatch
 ):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")  # at once; the second waits
     units = [*many_units(5), make_unit("lrr", failed=(0,), files=(record,))]
     shutil.copy(empty_store, tmp_path / "served.db")
     server = MlflowServer(tmp_path)
