@@ -169,7 +169,7 @@ class Project:
     def measure(self, name: str) -> Measure:
         """Return a measure of the user's own by its id."""
         if name not in self.measure_ids:
-            hint = "They stand in own_files."
+            hint = "They are in own_files."
             raise unknown("own measure", name, self.measure_ids, hint)
         return cast(Measure, self._value("measure", name))
 
