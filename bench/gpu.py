@@ -24,8 +24,8 @@ import numpy as np
 from ldl.watch import Silent, watched_by
 from ldlrepro.catalogue import Project
 from ldlrepro.core import numerics
-from ldlrepro.doctor import pairing
 from ldlrepro.doctor.lines import BAD
+from ldlrepro.doctor.machine import cuda
 from ldlrepro.train import cards
 
 FORESTS = ("drf", "dldlf@annealed")
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     numerics.pin()
     # PyTorch must not look for cards before one is held.
     with cards.held(int(on_card), "bench.gpu", _say) as names:
-        if on_card and (finding := pairing.examine()).state == BAD:
+        if on_card and (finding := cuda()).state == BAD:
             print(f"Not timed: {finding.found}: {finding.do}")
             return 1
         times = taken(given)

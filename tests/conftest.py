@@ -51,9 +51,12 @@ def empty_store(tmp_path_factory) -> Path:
     """A store with its tables made, to be copied: making them takes MLflow seconds."""
     from ldlrepro.track.sync import sync
 
-    database = tmp_path_factory.mktemp("store") / "mlflow.db"
-    sync("other", "Another paper", [], f"sqlite:///{database}")
-    return database
+    def make(folder: Path) -> str:
+        folder.mkdir()
+        sync("other", "Another paper", [], f"sqlite:///{folder}/mlflow.db")
+        return ""
+
+    return made_once(tmp_path_factory, "store", make)[0] / "mlflow.db"
 
 
 @pytest.fixture(scope="session")
@@ -90,24 +93,30 @@ def disks() -> Iterator[Disks]:
 
 
 LONGEST = (
-    "workflow/test_chain",
     "unit/test_docs",
-    "unit/test_track_kills",
+    "workflow/test_chain",
     "workflow/test_audit",
-    "unit/test_peers",
-    "unit/test_rules",
-    "workflow/test_morph_ready",
-    "workflow/test_hermetic",
-    "workflow/test_same_bits",
-    "workflow/test_chaos",
     "unit/test_contract",
-    "unit/test_notebooks",
-    "unit/test_track_curves",
-    "workflow/test_workflow_faults",
-    "workflow/test_catalog",
-    "workflow/test_object_store",
+    "workflow/test_hermetic",
+    "workflow/test_chaos",
     "browser/test_report_browser",
+    "workflow/test_same_bits",
+    "ldl/test_defaults",
+    "ldl/test_sklearn",
+    "unit/test_track_faults",
+    "unit/test_notebooks",
+    "workflow/test_catalog",
+    "workflow/test_workflow_faults",
+    "workflow/test_object_store",
+    "workflow/test_morph_ready",
+    "workflow/test_weights_chain",
+    "unit/test_track_curves",
+    "unit/test_track_kills",
+    "unit/test_lint",
+    "unit/test_peers",
     "browser/test_site_browser",
+    "browser/test_search_browser",
+    "unit/test_arena",
 )
 """Files that take longest, about the longest first."""
 

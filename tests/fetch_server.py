@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.data.download import Web
-from ldlrepro.data.fetch import FetchStatus, fetch_by
+from ldlrepro.data.fetch import FetchStatus, fetch
 from tests.described import data_set
 
 CONTENT = np.random.default_rng(0).integers(0, 256, 300_000, dtype=np.uint8).tobytes()
@@ -105,7 +105,7 @@ def spec_of(*entries: dict[str, Any]) -> dict[str, Any]:
 
 def get(tmp_path: Path, *entries: dict[str, Any], **changes: Any) -> FetchStatus:
     mirrors = changes.pop("mirrors", [])
-    return fetch_by(web(**changes), data_set(spec_of(*entries)), tmp_path, mirrors)
+    return fetch(data_set(spec_of(*entries)), tmp_path, mirrors, web=web(**changes))
 
 
 def raw_files(tmp_path: Path) -> list[str]:

@@ -27,9 +27,3 @@ def unit(protocol: str, data_set: str, method: str) -> Unit:
 def own_files(path: Path) -> None:
     """Name own files as a run tells its jobs; the checkout of a test forgets them."""
     os.environ[OWN_FILES] = str(path)
-
-
-def check_run() -> None:
-    """Check what a run of config/config.yaml checks."""
-    opened = project()
-    opened.check(opened.run, "config/config.yaml")

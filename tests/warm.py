@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import multiprocessing
 import os
+import shutil
 import signal
+import socket
 import sys
+import tempfile
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
+from multiprocessing.connection import wait
 from pathlib import Path
 
 MAIN = {"ldlrepro": "ldlrepro.entry", "snakemake": "snakemake.cli"}
@@ -74,3 +82,69 @@ def _run(command: list[str], folder: Path, environment: dict[str, str], output: 
             os.dup2(stream.fileno(), number)
     sys.argv = command
     sys.exit(import_module(MAIN[command[0]]).main())
+
+
+# ---------------------------------------------------------------------- jobs of a workflow
+
+ASKS = """#!{python} -SEs
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect("{address}")
+    given = json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode()
+    socket.send_fds(server, [len(given).to_bytes(8, "big")], [0, 1, 2])
+    server.sendall(given)
+    status = server.recv(1)
+sys.exit(status[0] if status else 1)
+"""
+"""A program ``ldlrepro`` that has its work done by a fork of ``_serve``, which needs no start."""
+
+
+@cache
+def folder_of_jobs() -> Path:
+    """Return a folder with such a program, to be the first in the PATH of a workflow's jobs."""
+    folder = Path(tempfile.mkdtemp(prefix="warm-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(folder / "socket"))
+    server.listen(64)
+    FORKS.Process(target=_serve, args=(server,), daemon=True).start()
+    program = folder / "ldlrepro"
+    program.write_text(ASKS.format(python=sys.executable, address=folder / "socket"))
+    program.chmod(0o755)
+    return folder
+
+
+def _serve(server: socket.socket) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
+    parent = multiprocessing.parent_process()
+    assert parent
+    while parent.sentinel not in wait([server, parent.sentinel]):  # until the tests are over
+        client, _ = server.accept()
+        if not os.fork():
+            server.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _answer(client)
+        client.close()
+
+
+def _answer(client: socket.socket) -> None:
+    """Do as the program was told, in its place and with its streams; say how it ended."""
+    size, streams, *_ = socket.recv_fds(client, 8, 3)
+    with client.makefile("rb") as given:
+        sys.argv, folder, environment = json.loads(given.read(int.from_bytes(size, "big")))
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    status = 1
+    try:
+        status = import_module(MAIN["ldlrepro"]).main() or 0
+    except SystemExit as left:
+        status = left.code if isinstance(left.code, int) else int(left.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    client.sendall(bytes([status]))
+    os._exit(status)

@@ -147,7 +147,7 @@ class Forests:
             )
         self.outcome.series["7"] = {
             "ages": grid.tolist(),
-            "counts": rows_at(grid, self.target).tolist(),
+            "counts": (np.floor(self.target)[:, None] == grid).sum(axis=0).tolist(),
             "shares": np.round(shares[0], 5).tolist(),
             "means": mean[0].round(3).tolist(),
             "deviations": deviation[0].round(3).tolist(),
@@ -208,11 +208,6 @@ class Forests:
             ["varied", "mean", "deviation", "lowest", "highest"],
             rows,
         )
-
-
-def rows_at(grid: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Count the rows of each age of an ascending grid, in whole years as grids of ages are."""
-    return (np.floor(target)[:, None] == grid).sum(axis=0)
 
 
 # ---------------------------------------------------------------------- drawings

@@ -29,16 +29,14 @@ def measure(
     settings: dict[str, str],
     runs: dict[str, int],
     parameters: dict[str, Any],
-    alone: dict[str, Any],
     seed: int,
 ) -> Outcome:
     """Measure sums and KL of the outputs.
 
     ``settings`` are printed combinations and their methods; ``runs`` says how many of the splits to
-    use. ``alone`` are the parameters of a cascade that is one boosted model.
+    use.
     """
     rows: list[list[Any]] = []
-    singles: list[list[Any]] = []
     for dataset in inputs.available():
         count = runs[dataset]
         for setting, method in settings.items():
@@ -46,9 +44,6 @@ def measure(
             printed = _printed(inputs, dataset, setting)
             rows.append([dataset, setting, count, *found, printed["kl"], printed["cosine"]])
             inputs.say(f"{dataset}, {setting}: done")
-        found = _means(inputs, dataset, "ldldf@xgb_xgb", alone, count, seed)
-        singles.append([dataset, count, *found])
-        inputs.say(f"{dataset}, one boosted model: done")
     outcome = Outcome(
         facts={
             "raw_miss": _median_miss(rows, "KL of outputs"),
@@ -56,7 +51,6 @@ def measure(
         }
     )
     outcome.add_table("KL before and after normalising", COLUMNS, rows)
-    outcome.add_table("One boosted model alone", ["data set", "runs", *MEASURED], singles)
     return outcome
 
 

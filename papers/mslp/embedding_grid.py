@@ -49,16 +49,10 @@ class Scan:
     def all(self) -> np.ndarray:
         return np.arange(len(self.grid))
 
-    def shares(self) -> list[float]:
-        return sorted({candidate["u"] for candidate in self.grid})
-
-    def with_share(self, u: float) -> np.ndarray:
-        return np.flatnonzero([candidate["u"] == u for candidate in self.grid])
-
-    def nested(self, among: np.ndarray) -> tuple[np.ndarray, list[int]]:
-        """Return mean test scores of what each fold chooses on training rows, and the choices."""
+    def nested(self, among: np.ndarray) -> np.ndarray:
+        """Return mean test scores of what each fold chooses on training rows."""
         chosen = [int(among[first_best(row[among], True)]) for row in self.validated]
-        return self.tested[np.arange(len(chosen)), chosen].mean(axis=0), chosen
+        return np.asarray(self.tested[np.arange(len(chosen)), chosen].mean(axis=0))
 
     def best_tested(self, among: np.ndarray) -> int:
         """Return the one grid point with the lowest mean KL over the test folds."""
@@ -72,25 +66,17 @@ def measure(
 
     ``methods`` is printed name -> method id; ``only`` gives the data sets of expensive ones.
     """
-    outcome, choices = Outcome(), {}
-    best_shares, gains = [], []
+    outcome = Outcome()
     for dataset in inputs.available():
         printed = _printed(inputs, dataset)
         here = [name for name in methods if dataset in (only or {}).get(name, [dataset])]
         scans = {name: _scan(inputs, dataset, name, methods[name]) for name in here}
         curves = outcome.series[dataset] = _curves(scans, printed)
-        choices[dataset] = [
-            [name, *row] for name, scan in scans.items() for row in _rows(scan, printed.get(name))
-        ]
         outcome.facts |= _facts(dataset, scans, curves)
-        best_shares += [_share_row(dataset, name, scans[name], curves[name]) for name in curves]
-        gains += [_gain_row(dataset, name, scans[name], printed.get(name)) for name in scans]
-    title = "What a choice on the test folds gains (KL). The last columns are a diagnostic"
-    outcome.add_table(title, GAINS, gains)
-    title = "The u with the lowest KL, and how often folds choose u = 0.1 on training rows"
-    outcome.add_table(title, SHARES, best_shares)
-    for dataset, rows in choices.items():
         title = f"{dataset}: values chosen on training rows and, as a diagnostic, on test folds"
+        rows = (
+            [name, *row] for name, scan in scans.items() for row in _rows(scan, printed.get(name))
+        )
         outcome.add_table(title, ["method", "row", *MEASURES, "grid point"], rows)
     return outcome
 
@@ -148,32 +134,21 @@ def _printed(inputs: Inputs, dataset: str) -> dict[str, np.ndarray]:
     }
 
 
-def nearest_to(printed: np.ndarray, means: np.ndarray) -> tuple[int, float]:
-    """Return the grid point with the least root mean square of relative differences, and that."""
-    apart = np.sqrt(np.mean((means / printed - 1.0) ** 2, axis=1))
-    index = first_best(apart, True)
-    return index, float(apart[index])
+def nearest_to(printed: np.ndarray, means: np.ndarray) -> int:
+    """Return the grid point with the least squares of relative differences."""
+    return first_best(np.mean((means / printed - 1.0) ** 2, axis=1), True)
 
 
 # ---------------------------------------------------------------------- tables
-
-GAINS = [
-    "data set", "method", PRINTED, NESTED, "chosen on the test folds", "gain in %",
-    "nearest grid point is off by (%)", "nearest grid point",
-]  # fmt: skip
-SHARES = [
-    "data set", "method", "all else chosen on the test folds (diagnostic)",
-    "all else chosen on training rows", "folds that choose 0.1", "folds",
-]  # fmt: skip
 
 
 def _rows(scan: Scan, printed: np.ndarray | None) -> Iterator[list[Any]]:
     """Yield how values were chosen, what that gives in every measure, and the grid point."""
     means, best = scan.means, scan.best_tested(scan.all)
-    rows = [(NESTED, scan.nested(scan.all)[0], "one per fold")]
+    rows = [(NESTED, scan.nested(scan.all), "one per fold")]
     rows += [(TESTED, means[best], in_words(scan.grid[best]))]
     if printed is not None:
-        index, _ = nearest_to(printed, means)
+        index = nearest_to(printed, means)
         nearest = (NEAREST, means[index], in_words(scan.grid[index]))
         rows = [(PRINTED, printed, ""), *rows, nearest]
     for how, scores, point in rows:
@@ -184,25 +159,6 @@ def in_words(candidate: Candidate) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in candidate.items())
 
 
-def _gain_row(dataset: str, name: str, scan: Scan, printed: np.ndarray | None) -> list[Any]:
-    honest = float(scan.nested(scan.all)[0][KL])
-    peeked = float(scan.means[scan.best_tested(scan.all), KL])
-    row = [dataset, name, "", round(honest, 4), round(peeked, 4)]
-    row += [round(100 * (1 - peeked / honest), 1), "", ""]
-    if printed is not None:
-        index, apart = nearest_to(printed, scan.means)
-        row[2] = round(float(printed[KL]), 4)
-        row[6:] = [round(100 * apart, 1), in_words(scan.grid[index])]
-    return row
-
-
-def _share_row(dataset: str, name: str, scan: Scan, curve: Mapping[str, Any]) -> list[Any]:
-    chosen = scan.nested(scan.all)[1]
-    least = sum(scan.grid[index]["u"] == curve["u"][0] for index in chosen)
-    best = [lowest_share(curve, line) for line in ("tested", "nested")]
-    return [dataset, name, *best, least, len(chosen)]
-
-
 # ---------------------------------------------------------------------- u
 
 
@@ -210,14 +166,14 @@ def _curves(scans: Mapping[str, Scan], printed: Mapping[str, np.ndarray]) -> dic
     """Return, per method and u, the KL with all else chosen on the test folds, or nested."""
     curves = {}
     for name, scan in scans.items():
-        shares = scan.shares()
-        if len(shares) == 1:
+        shares = np.array([candidate["u"] for candidate in scan.grid])
+        if len(each := np.unique(shares)) == 1:
             continue
-        among = [scan.with_share(u) for u in shares]
+        among = [np.flatnonzero(shares == u) for u in each]
         curves[name] = {
-            "u": shares,
+            "u": each.tolist(),
             "tested": [_short(scan.means[scan.best_tested(points), KL]) for points in among],
-            "nested": [_short(scan.nested(points)[0][KL]) for points in among],
+            "nested": [_short(scan.nested(points)[KL]) for points in among],
             "printed": _short(printed[name][KL]) if name in printed else None,
         }
     return curves
@@ -236,7 +192,7 @@ def _facts(dataset: str, scans: Mapping[str, Scan], curves: Mapping[str, Any]) -
     for name, curve in curves.items():
         facts[f"best u of {name} on {dataset}"] = lowest_share(curve, "tested")
         facts[f"best u of {name} on {dataset}, nested"] = lowest_share(curve, "nested")
-    honest = {name: scan.nested(scan.all)[0][KL] for name, scan in scans.items()}
+    honest = {name: scan.nested(scan.all)[KL] for name, scan in scans.items()}
     peeked = {name: scan.means[scan.best_tested(scan.all), KL] for name, scan in scans.items()}
     first, *rivals = scans
     for rival in rivals:

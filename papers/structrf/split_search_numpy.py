@@ -13,6 +13,16 @@ NO_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
+class Trace:
+    """The cuts of one feature that were evaluated, in their order."""
+
+    rows_left: np.ndarray
+    thresholds: np.ndarray
+    gains: np.ndarray
+    """In nats."""
+
+
+@dataclass(frozen=True)
 class Split:
     """The best split of a node; feature -1 if none has a gain."""
 
@@ -20,8 +30,12 @@ class Split:
     threshold: float
     gain: float
     """In nats."""
-    tried: np.ndarray
-    """Gains evaluated, by feature."""
+    features: list[Trace]
+
+    @property
+    def tried(self) -> np.ndarray:
+        """Return the number of gains evaluated, by feature."""
+        return np.array([len(trace.gains) for trace in self.features])
 
 
 @dataclass(frozen=True)
@@ -77,18 +91,18 @@ def best_split(X: np.ndarray, labels: np.ndarray, step: AdaptiveStep | None = No
     """Find the first best cut over all features among all cuts, or those that ``step`` visits."""
     n = len(X)
     best, feature, threshold, greatest = 0.0, -1, np.nan, 0.0
-    tried = np.zeros(X.shape[1], dtype=int)
-    for f in range(X.shape[1]):
-        rows, thresholds, gain = gain_curve(X[:, f], labels)
+    traces = []
+    for f, x in enumerate(X.T):
+        rows, thresholds, gain = gain_curve(x, labels)
         if step is not None:
             chosen, greatest = visited(gain, rows, n, step, greatest)
-            thresholds, gain = thresholds[chosen], gain[chosen]
-        tried[f] = len(gain)
+            rows, thresholds, gain = rows[chosen], thresholds[chosen], gain[chosen]
+        traces.append(Trace(rows, thresholds, gain))
         # Gains that differ by rounding are equal, and the first of equals wins.
         for t, g in zip(thresholds, gain, strict=True):
             if g > best + NO_GAIN / n:
                 best, feature, threshold = g, f, t
-    return Split(feature, float(threshold), float(best), tried)
+    return Split(feature, float(threshold), float(best), traces)
 
 
 def two_means(D: np.ndarray, steps: int = 50) -> np.ndarray | None:

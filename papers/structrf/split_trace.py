@@ -17,32 +17,13 @@ from . import split_search_numpy as twin
 
 
 @dataclass(frozen=True)
-class FeatureTrace:
-    """The cuts of one feature that were evaluated, in their order."""
+class SplitSearch(twin.Split):
+    """One search over all features of a node, and the time it takes."""
 
-    rows_left: np.ndarray
-    thresholds: np.ndarray
-    gains: np.ndarray
-    """In nats."""
-
-
-@dataclass(frozen=True)
-class SplitSearch:
-    """One search over all features of a node."""
-
-    feature: int
-    threshold: float
-    gain: float
-    """In nats."""
-    features: list[FeatureTrace]
     sort_seconds: float
     """Sorting every column, which either search needs once per tree."""
     seconds: float
     """The compiled search itself, on sorted columns; median of ``repeats``."""
-
-    @property
-    def evaluations(self) -> int:
-        return sum(len(trace.gains) for trace in self.features)
 
 
 def one_split_search(
@@ -56,15 +37,9 @@ def one_split_search(
     model = StructRF(step=step)
     sort_seconds, seconds = _time(X, labels, model, repeats)
     adaptive = twin.AdaptiveStep(model.alpha, model.beta) if step == "adaptive" else None
-    traces, greatest = [], 0.0
-    for x in X.T:
-        rows, thresholds, gains = twin.gain_curve(x, labels)
-        if adaptive is not None:
-            chosen, greatest = twin.visited(gains, rows, len(X), adaptive, greatest)
-            rows, thresholds, gains = rows[chosen], thresholds[chosen], gains[chosen]
-        traces.append(FeatureTrace(rows, thresholds, gains))
-    best = twin.best_split(X, labels, adaptive)
-    return SplitSearch(best.feature, best.threshold, best.gain, traces, sort_seconds, seconds)
+    return SplitSearch(
+        **vars(twin.best_split(X, labels, adaptive)), sort_seconds=sort_seconds, seconds=seconds
+    )
 
 
 def _time(X: np.ndarray, labels: np.ndarray, model: StructRF, repeats: int) -> tuple[float, float]:

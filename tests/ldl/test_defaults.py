@@ -8,7 +8,6 @@ import pytest
 import ldl
 from bench.defaults import columns, drawn
 from ldl import AAKNN, CPNN, SABFGS, RFRegression, RFStar, SingleLabelClassifier, TrainMean
-from ldl._self_tuned import SelfTuned
 from ldl.checks import sample
 from ldl.metrics import kl
 from tests.ldl.estimators import KINDS, TABLES
@@ -84,12 +83,3 @@ def test_forests_leave_no_label_that_occurs_without_a_degree(kind):
     D = np.where(D.max(axis=1, keepdims=True) == D, 1.0, 0.0)
     P = kind(random_state=0).fit(X, D).predict(X)
     assert P[:, D.any(axis=0)].min() > 0
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_every_candidate_is_a_value_that_the_parameter_may_have(name):
-    kind = getattr(ldl, name)
-    if issubclass(kind, SelfTuned):
-        for parameter, values in kind.candidates.items():
-            for value in values:
-                kind(**{parameter: value})._check_parameters()

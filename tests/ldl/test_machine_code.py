@@ -81,7 +81,6 @@ def test_a_copy_elsewhere_compiles_nothing_and_a_changed_callee_does(tmp_path, c
     assert call(tmp_path / "copy") == (["4", "5.0", "0"], "")
     write(tmp_path / "changed", step=2)
     assert call(tmp_path / "changed")[0] == ["6", "7.0", "2"]
-    assert call(tmp_path / "first")[0] == ["4", "5.0", "0"]
 
 
 def test_processes_at_once_write_whole_files(tmp_path, cache):

@@ -8,11 +8,9 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
-import ldl
 from ldl import LDLEstimator
-from ldl._parameters import Count, Interval, Listed, Options, Part, constraints_of
+from ldl._parameters import Count, Interval, Listed, Options, Part
 from tests.ldl.docstrings import read
-from tests.ldl.estimators import NAMES, TABLES, cheap
 
 
 @pytest.mark.parametrize(
@@ -102,11 +100,3 @@ def test_docstrings_get_what_the_bases_say_in_the_order_of_the_signature():
     attributes = read(Second).items("Attributes")
     assert next(iter(attributes)) == "mean_"
     assert {"n_features_in_", "n_labels_", "renormalised_"} <= set(attributes)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_constraints_are_of_parameters_and_allow_the_defaults(name):
-    kind = getattr(ldl, name)
-    assert set(constraints_of(kind)) <= set(kind._parameter_names())
-    if name in TABLES:
-        cheap(name)._check_parameters()

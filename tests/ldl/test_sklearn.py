@@ -143,19 +143,6 @@ def test_in_a_pipeline_scored_and_pickled(name):
     np.testing.assert_array_equal(again.predict(X), line.predict(X))
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_search_over_a_parameter(name):
-    """Two equal candidates: this is about the search, not about what it finds."""
-    X, D = sample(n=24)
-    model = cheap(name)
-    grid = {key: [value, value] for key, value in list(model.get_params().items())[:1]}
-    found = GridSearchCV(model, grid, cv=2, scoring=scorer("kl"), error_score="raise").fit(X, D)
-    assert found.best_score_ <= 0
-    assert found.n_features_in_ == X.shape[1]
-    assert distributions(found.predict(X))
-    assert found.score(X, D) == scorer("kl")(found.best_estimator_, X, D)
-
-
 @pytest.mark.parametrize("name", ["AAKNN", "RFRegression", "DFLDL"])
 def test_names_of_columns_are_kept_and_compared(name):
     X, D = sample(n=24)

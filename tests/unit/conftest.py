@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from ldlrepro import cli
 from ldlrepro.catalogue import Project
@@ -27,6 +30,23 @@ from tests.unit.sources import forget
 ROOT = Path(__file__).resolve().parents[2]
 
 DATA, RESULTS = Path("data"), Path("results")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def parsed_once() -> Iterator[None]:
+    """Parse equal texts once, for most tests open the project many times."""
+    parse, kept = yaml.load, dict[tuple[type, str], bytes]()
+
+    def load(text: Any, Loader: type) -> Any:
+        if not isinstance(text, str):
+            return parse(text, Loader)
+        if (Loader, text) not in kept:
+            kept[Loader, text] = pickle.dumps(parse(text, Loader))
+        return pickle.loads(kept[Loader, text])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml, "load", load)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -195,9 +215,3 @@ def own_server(empty_store, tmp_path) -> Iterator[MlflowServer]:
     started.start()
     yield started
     started.kill()
-
-
-@pytest.fixture
-def server(own_server) -> str:
-    """The address of a server."""
-    return own_server.address

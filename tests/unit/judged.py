@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro.catalogue import Claim, Project
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.bands import SeedNoise, bands_of
 from ldlrepro.judge.cells import verdict_rows
 from ldlrepro.judge.claims import ClaimRow, claim_row
@@ -20,7 +19,6 @@ from ldlrepro.plan import Plan
 PROJECT = Project.open(Path(__file__).resolve().parents[2])
 PLAN = Plan(PROJECT)
 """The checkout that the tests lie in."""
-NOWHERE = Workspace(Path("no results"), Path("no data"))
 
 
 def verdicts(

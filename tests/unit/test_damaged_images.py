@@ -13,9 +13,9 @@ from PIL import Image
 
 from ldlrepro import cli
 from ldlrepro.data.drawn.albums import MORPH_HEADER, write_album
-from ldlrepro.data.images import load_faces
 from ldlrepro.data.images.faces import BROKEN, LEAVE_OUT, MISSING
 from ldlrepro.data.images.pictures import open_picture
+from ldlrepro.data.images.reading import load_faces
 from tests.here import known
 from tests.unit.damaged_images import Damaged, write_damaged
 

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -135,8 +136,8 @@ def test_every_cell_exists(page):
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    """A copy of the project, as the workflow tests make it."""
+def project(tmp_path_factory, empty_store):
+    """A copy of the project, as the workflow tests make it, and a store with its tables."""
     path = ROOT / "tests" / "workflow" / "conftest.py"
     spec = importlib.util.spec_from_file_location("workflow_conftest", path)
     assert spec
@@ -144,7 +145,9 @@ def project(tmp_path_factory):
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for annotations
     spec.loader.exec_module(module)
-    return module.copy_project(tmp_path_factory.mktemp("docs") / "project")
+    made = module.copy_project(tmp_path_factory.mktemp("docs") / "project")
+    shutil.copy(empty_store, made.root)
+    return made
 
 
 def write_files(project: Any, page: Path) -> list[Path]:

@@ -93,3 +93,37 @@ def test_a_card_that_this_torch_cannot_use_is_bad(told, monkeypatch) -> None:
     line = told(1)["GPU"]
     assert line["found"] == "GPU 0: NVIDIA H200"
     assert "TORCH=gpu" in line["do"]
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "said"),
+    [
+        (None, doctor.GOOD, "for CUDA 13.0"),
+        (
+            RuntimeError("the driver is too old\nmore"),
+            doctor.BAD,
+            "for CUDA 13.0: the driver is too old",
+        ),
+        (
+            AssertionError("Torch not compiled with CUDA enabled"),
+            doctor.BAD,
+            "not compiled with CUDA",
+        ),
+    ],
+)
+def test_torch_itself_says_whether_it_computes_on_the_card(monkeypatch, error, state, said) -> None:
+    import torch
+
+    def ones(count: int, device: str) -> torch.Tensor:
+        assert device == "cuda"
+        if error:
+            raise error
+        return torch.zeros(count) + 1
+
+    monkeypatch.setattr(torch, "ones", ones)
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    found = doctor.cuda()
+    assert found.state == state
+    assert said in found.found
+    assert "more" not in found.found
+    assert ("make TORCH=gpu setup" in found.do) == (state == doctor.BAD)

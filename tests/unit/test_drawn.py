@@ -73,9 +73,10 @@ def test_a_seed_gives_the_same_files_and_another_seed_others(tmp_path: Path) -> 
 
 
 def test_fewer_persons_leave_no_old_images_behind(tmp_path: Path) -> None:
-    draw(tmp_path, data_set({"reader": "drawn_images", "persons": 3, "images_per_person": 1}))
+    told = {"reader": "drawn_images", "layout": "rated", "images_per_person": 1}
+    draw(tmp_path, data_set({**told, "persons": 3}))
     before = tree_digest(tmp_path)
-    draw(tmp_path, data_set({"reader": "drawn_images", "persons": 2, "images_per_person": 1}))
+    draw(tmp_path, data_set({**told, "persons": 2}))
     after = tree_digest(tmp_path)
     assert sorted(after) == ["images/p00_0.png", "images/p01_0.png", "images/ratings.csv"]
     assert after["images/p00_0.png"] == before["images/p00_0.png"]

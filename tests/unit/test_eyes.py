@@ -19,9 +19,9 @@ from ldlrepro import cli
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.drawn.albums import MORPH_HEADER
 from ldlrepro.data.features.align import similarity
-from ldlrepro.data.images import load_faces
 from ldlrepro.data.images.faces import Eyes
 from ldlrepro.data.images.found import COLUMNS
+from ldlrepro.data.images.reading import load_faces
 from tests.here import known
 
 
@@ -232,7 +232,7 @@ def test_a_search_that_was_killed_goes_on_from_what_it_wrote_down_last(album, mo
     module.find_eyes(known("morph"), DATA)
     undisturbed = TABLE.read_bytes()
     TABLE.unlink()
-    searched, written = module._searched, module.write_found
+    searched, written = module.one_by_one, module.write_found
     died = False
 
     def killed(*arguments: Any) -> Iterator[Any]:
@@ -246,18 +246,18 @@ def test_a_search_that_was_killed_goes_on_from_what_it_wrote_down_last(album, mo
             written(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_searched", killed)
+        patch.setattr(module, "one_by_one", killed)
         patch.setattr(module, "write_found", write)
         with pytest.raises(SystemExit):
             module.find_eyes(known("morph"), DATA)
     assert not TABLE.exists()
     looked_at: list[str] = []
 
-    def counted(images: Path, files: list[str], workers: int) -> Iterator[Any]:
+    def counted(look: Any, files: list[str], workers: int, chunk: int) -> Iterator[Any]:
         looked_at.extend(files)
-        return searched(images, files, workers)
+        return searched(look, files, workers, chunk)
 
-    monkeypatch.setattr(module, "_searched", counted)
+    monkeypatch.setattr(module, "one_by_one", counted)
     module.find_eyes(known("morph"), DATA)
     assert TABLE.read_bytes() == undisturbed
     assert not TABLE.with_name("eyes.unfinished.csv").exists()

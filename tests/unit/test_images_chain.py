@@ -8,13 +8,12 @@ import pytest
 
 from ldlrepro.data import load_ready
 from ldlrepro.data.drawn.albums import write_album
-from ldlrepro.data.images import load_faces
+from ldlrepro.data.images.reading import load_faces
 from tests.here import known
 
 DATA = Path("data")
 LICENSED = {
     "jaffe_images": "jaffe",
-    "bu_3dfe_images": "bu_3dfe",
     "morph": "morph",
     "fgnet": "fgnet",
     "cacd": "cacd",
@@ -38,8 +37,6 @@ def test_images_in_their_owners_layout_become_a_set(checkout, ask, dataset):
     put(dataset, LICENSED[dataset])
     if dataset == "fgnet":
         state(checkout, 8)
-    if dataset == "bu_3dfe_images":  # its own crop has 770 x 1020 pixels
-        checkout.edit(f"config/datasets/{dataset}.yaml", "[770, 1020]", "[70, 90]")
     assert ask("fetch", dataset)[0] == 0
     status, _, said = ask("prepare", dataset)
     assert status == 0, said

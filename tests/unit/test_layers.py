@@ -99,15 +99,6 @@ def test_no_folder_imports_from_below_itself(package, edges):
     assert not wrong, "\n".join(sorted(wrong))
 
 
-def test_the_library_knows_nothing_of_the_workflow(edges):
-    wrong = [m for m in MODULES if m.startswith("ldl.") and any_of(edges[m], "ldlrepro")]
-    assert not wrong
-
-
-def any_of(modules: set[str], package: str) -> bool:
-    return any(module.split(".")[0] == package for module in modules)
-
-
 def test_no_modules_import_in_a_circle(edges):
     assert circles(edges) == []
 

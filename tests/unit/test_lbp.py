@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from ldlrepro.core.errors import UserError
-from ldlrepro.data.features.lbp import lbp_features, lbp_histogram
+from ldlrepro.data.features.lbp import lbp_histogram
 
 
 def random_image(seed: int, height: int = 40, width: int = 31, levels: int = 256) -> np.ndarray:
@@ -62,10 +59,3 @@ def pattern_bin(bits: list[bool]) -> int:
     if ones in (0, 16):
         return 241 if ones else 0
     return 1 + (ones - 1) * 16 + (16 - begins[0]) % 16
-
-
-def test_a_file_that_is_no_image_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "broken.png"
-    path.write_bytes(b"not an image")
-    with pytest.raises(UserError, match=r"broken\.png: not a readable image"):
-        lbp_features([path])

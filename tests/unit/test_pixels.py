@@ -14,7 +14,7 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import load_ready
 from ldlrepro.data.drawn.albums import write_album
 from ldlrepro.data.features.align import Crop, aligned
-from ldlrepro.data.images import load_faces
+from ldlrepro.data.images.reading import load_faces
 from ldlrepro.data.pixels import load_pixels, make_pixels
 from ldlrepro.folds import parts
 from tests.here import known

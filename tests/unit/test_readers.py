@@ -143,49 +143,6 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path, reader: str, name: str)
     assert not trap.exists()
 
 
-# ---------------------------------------------------------------------- images with ratings
-
-
-IMAGES = {"reader": "images", "features": {"extractor": "lbp"}, "how_to_get": "Ask for them."}
-
-
-def with_ratings(tmp_path: Path, text: str) -> Path:
-    from PIL import Image
-
-    folder = tmp_path / "images"
-    folder.mkdir()
-    for number in range(2):
-        pixels = np.random.default_rng(number).integers(0, 256, (12, 10)).astype(np.uint8)
-        Image.fromarray(pixels).save(folder / f"{number}.png")
-    (folder / "ratings.csv").write_text(text)
-    return tmp_path
-
-
-def test_ratings_become_distributions(tmp_path: Path) -> None:
-    text = "file,person,joy,fear\n0.png,A,4,1\n1.png,B,1.5,1.5\n"
-    dataset = read(data_set(IMAGES), with_ratings(tmp_path, text))
-    np.testing.assert_allclose(dataset.D, [[0.8, 0.2], [0.5, 0.5]])
-    assert dataset.groups is not None
-    assert dataset.groups.tolist() == ["A", "B"]
-    assert dataset.labels == ["joy", "fear"]
-    assert dataset.X.shape == (2, 243)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "the columns must be file, person"),
-        ("file,person,a,b\n0.png,A,1,-1\n", "ratings must be positive"),
-        ("file,person,a,b\n9.png,A,1,1\n", "1 listed images are missing, first 9.png"),
-    ],
-)
-def test_a_wrong_table_of_ratings_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    folder = with_ratings(tmp_path, text)
-    with pytest.raises(UserError) as caught:
-        read(data_set(IMAGES), folder)
-    assert_one_line(str(caught.value), folder / "images" / "ratings.csv", problem)
-
-
 # ---------------------------------------------------------------------- fingerprints
 
 

@@ -17,7 +17,6 @@ from tests.tracked import (
     PAPER,
     TITLE,
     client_of,
-    contents,
     database_bytes,
     make_unit,
     many_units,
@@ -142,17 +141,7 @@ def test_runs_of_other_people_are_left_alone(uri):
     assert client.get_run(theirs).info.status == "RUNNING"
 
 
-# ---------------------------------------------------------------------- servers and addresses
-
-
-def test_a_server_gets_what_a_file_gets_once(server, uri, tmp_path):
-    record = tmp_path / "folds.parquet"
-    record.write_bytes(b"record")
-    units = [*many_units(2), make_unit("lrr", failed=(0,), files=(record,))]
-    sync(PAPER, TITLE, units, uri, [record])
-    assert sync(PAPER, TITLE, units, server, [record]) == SyncCounts(new=4, failed=1)
-    assert contents(server) == contents(uri)
-    assert sync(PAPER, TITLE, units, server, [record]) == SyncCounts(unchanged=4, failed=1)
+# ---------------------------------------------------------------------- addresses
 
 
 def test_an_unreachable_server_is_an_error_with_the_cure():

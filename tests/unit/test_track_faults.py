@@ -13,7 +13,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.track.sync import SyncCounts, sync
 from tests.chaos.load import sync_at_once
 from tests.mlflow_server import MlflowServer
-from tests.tracked import PAPER, TITLE, make_unit, many_units, runs_of
+from tests.tracked import PAPER, TITLE, contents, make_unit, many_units, runs_of
 
 UNITS = 12
 
@@ -128,9 +128,11 @@ def test_a_damaged_database_is_told_and_built_again_from_the_records(
 # ---------------------------------------------------------------------- servers
 
 
-def test_a_server_killed_in_the_middle_is_told_and_the_next_sync_ends_the_work(
-    empty_store, tmp_path
+def test_a_server_killed_in_the_middle_is_told_and_the_next_sync_gives_it_what_a_file_gets(
+    empty_store, tmp_path, uri, record, monkeypatch
 ):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")  # at once; the second waits
+    units = [*many_units(5), make_unit("lrr", failed=(0,), files=(record,))]
     shutil.copy(empty_store, tmp_path / "served.db")
     server = MlflowServer(tmp_path)
 
@@ -141,9 +143,14 @@ def test_a_server_killed_in_the_middle_is_told_and_the_next_sync_ends_the_work(
     try:
         server.start()
         with pytest.raises(UserError, match=r"No record is lost\. Start the server.*structrf"):
-            sync(PAPER, TITLE, many_units(6), server.address, on_progress=kill_after_three)
+            sync(PAPER, TITLE, units, server.address, [record], on_progress=kill_after_three)
         server.start()
-        assert sync(PAPER, TITLE, many_units(6), server.address) == SyncCounts(new=3, unchanged=3)
-        assert len(runs_of(server.address, view=3)) == 6
+        counts = sync(PAPER, TITLE, units, server.address, [record])
+        assert counts == SyncCounts(new=4, unchanged=3, failed=1)
+        assert len(runs_of(server.address, view=3)) == 7
+        sync(PAPER, TITLE, units, uri, [record])
+        assert contents(server.address) == contents(uri)
+        counts = sync(PAPER, TITLE, units, server.address, [record])
+        assert counts == SyncCounts(unchanged=7, failed=1)
     finally:
         server.kill()

@@ -21,7 +21,7 @@ from ldlrepro.catalogue import Weights, digests  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
 from ldlrepro.core.errors import UserError  # noqa: E402
 from ldlrepro.core.workspace import Workspace  # noqa: E402
-from ldlrepro.data.fetch import fetch, fetch_by  # noqa: E402
+from ldlrepro.data.fetch import fetch  # noqa: E402
 from ldlrepro.data.weights import (  # noqa: E402
     prepare_weights,
     weights_facts,
@@ -99,10 +99,10 @@ def served(server: Server, stored: bytes) -> Weights:
 def test_a_download_is_checked_by_as_many_digits_as_are_known(
     tmp_path: Path, server: Server
 ) -> None:
-    status = fetch_by(web(), served(server, b"tensors"), tmp_path, [])
+    status = fetch(served(server, b"tensors"), tmp_path, [], web=web())
     assert status.available, status.reason
     assert status.files[0]["sha256"] == hashlib.sha256(b"tensors").hexdigest()
-    status = fetch_by(web(), served(server, b"others"), tmp_path / "anew", [])
+    status = fetch(served(server, b"others"), tmp_path / "anew", [], web=web())
     assert "expected SHA-256 26cc73f9, got " in status.reason
     assert status.reason.endswith("ask their authors.")
     assert [path.name for path in (tmp_path / "anew/raw/mine").iterdir()] == ["fetch.json"]

@@ -83,6 +83,7 @@ class Project:
         environment = self.environment | exported
         with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as said:
             if command[0] in warm.MAIN and self.has_the_source_of_the_checkout():
+                environment["PATH"] = f"{warm.folder_of_jobs()}{os.pathsep}{environment['PATH']}"
                 found = warm.call(command, self.root, environment, Path(said.name))
             else:
                 found = subprocess.run(

@@ -39,15 +39,11 @@ def dry_run(project, *config: str) -> str:
 MIRROR = "mirrors=['far off; touch broken']"
 
 
-def test_where_files_came_from_plans_nothing_once_they_are_here(mine):
+def test_data_out_of_reach_are_fetched_once_they_are_not_and_again_when_described_anew(mine):
+    mine.snakemake(TABLE)
     mine.snakemake(TABLE, "--config", MIRROR)
+    assert (mine.root / "data/raw/mine/mine.csv").read_text() == ROWS
     assert not (mine.root / "broken").exists()
     assert "Nothing to be done" in dry_run(mine, "offline=True")  # and the mirror is gone
     describe(mine, ROWS.replace("0.25,0.75", "0.75,0.25"))
     assert "rule fetch" in dry_run(mine, MIRROR)
-
-
-def test_data_that_were_out_of_reach_are_fetched_once_they_are_not(mine):
-    mine.snakemake(TABLE)
-    mine.snakemake(TABLE, "--config", MIRROR)
-    assert (mine.root / "data/raw/mine/mine.csv").read_text() == ROWS

@@ -26,10 +26,8 @@ class DuoLDL(SelfTuned):
     the mean squared error.
 
     The text of the paper was not at hand: layers and decoding are those of the public toolbox
-    python-ldl, but for tanh units in place of sigmoid ones and linear outputs in place of tanh. The
-    units make the difference: on a fold of s-JAFFE, 1000 steps of 0.001 on features as given end at
-    a KL of 0.058, with sigmoid units at 0.070, which is that of python-ldl. So many steps learn
-    standardised features by heart, which is why ``max_iter`` is chosen.
+    python-ldl, but for tanh units in place of sigmoid ones and linear outputs in place of tanh.
+    Many steps learn standardised features by heart, which is why ``max_iter`` is chosen.
 
     Parameters
     ----------

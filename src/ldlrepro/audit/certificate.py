@@ -179,14 +179,9 @@ def certificate(
         "command": extent.command,
         "checks": [
             {
-                "id": check.id,
-                "question": check.question,
-                "compared": check.compared,
+                **asdict(check),
                 "verdict": check.verdict,
                 "passed": len(check.passed),
-                "noted": [asdict(remark) for remark in check.noted],
-                "failed": [asdict(remark) for remark in check.failed],
-                "skipped": [asdict(remark) for remark in check.skipped],
                 "subjects": check.passed,
             }
             for check in checks

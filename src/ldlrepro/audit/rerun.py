@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -191,16 +192,13 @@ def _facts(row: FoldRow) -> dict[str, str]:
 
 def _other_scores(one: Draw, again: UnitScores, tolerance: float = 0.0) -> Iterator[str]:
     """Yield scores that differ by more than a relative tolerance, or in any digit without one."""
+    same = partial(math.isclose, rel_tol=tolerance) if tolerance else same_digits
     ours = {*metrics.BETTER, *metrics.LABEL_BETTER, *metrics.AGE_BETTER} & set(again.scores)
     for name in sorted(ours | set(one.scored.scores)):
         old = one.scored.scores[name][one.position] if name in one.scored.scores else None
         now = again.scores[name][0] if name in again.scores else None
-        if old is None or now is None or not _same(old, now, tolerance):
+        if old is None or now is None or not same(old, now):
             yield f"{name} is {now}, the record has {old}"
-
-
-def _same(old: float, now: float, tolerance: float) -> bool:
-    return math.isclose(old, now, rel_tol=tolerance) if tolerance else same_digits(old, now)
 
 
 def _by_processor(one: Draw, new: FoldRow, today: Mapping[str, str]) -> str:

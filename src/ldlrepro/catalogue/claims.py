@@ -126,24 +126,15 @@ class Check(Entry):
             yield self
 
     @property
-    def protocol(self) -> str:
-        """Return the protocol of the unit that is judged; '' where none is."""
-        return str(self.to[0]) if self.dataset else ""
+    def judged(self) -> tuple[str, str]:
+        """Return protocol and method of the unit that is judged; '' where none is."""
+        return (str(self.to[0]), str(self.to[1])) if self.dataset else ("", "")
 
     @property
-    def method(self) -> str:
-        """Return the method of the unit that is judged; '' where none is."""
-        return str(self.to[1]) if self.dataset else ""
-
-    @property
-    def from_protocol(self) -> str:
-        """Return the protocol of the unit that it is compared with; '' where it is with none."""
-        return str(self.start[0]) if self.dataset and self.start else ""
-
-    @property
-    def than(self) -> str:
-        """Return the method of the unit that it is compared with; '' where it is with none."""
-        return str(self.start[1]) if self.dataset and self.start else ""
+    def base(self) -> tuple[str, str]:
+        """Return those of the unit that it is compared with: itself, where no other is."""
+        is_other = self.dataset and self.start
+        return (str(self.start[0]), str(self.start[1])) if is_other else self.judged
 
 
 class ClaimTest(Entry):
@@ -224,16 +215,6 @@ class ClaimTest(Entry):
     def control(self) -> bool:
         """Tell whether rivals are not compared with each other."""
         return self.confirmed == "rivals"
-
-    @property
-    def jointly(self) -> bool:
-        """Tell whether it has to be before all rivals at once."""
-        return self.kind != "best_of_each"
-
-    @property
-    def stands_out(self) -> str:
-        """Return whether an advantage is larger or smaller; '' for other tests."""
-        return self.kind.removesuffix("_advantage") if self.kind.endswith("_advantage") else ""
 
 
 class Claim(Entry):

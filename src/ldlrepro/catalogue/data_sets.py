@@ -11,7 +11,7 @@ from ldl.datasets import sources
 from ldlrepro.catalogue.entries import AS_WRITTEN, Entry, List, Value
 from ldlrepro.core.errors import UserError, nearest
 
-Collection = Literal["jaffe", "bu_3dfe", "morph", "fgnet", "cacd", "utkface"]
+Collection = Literal["jaffe", "bu_3dfe", "morph", "fgnet", "cacd", "utkface", "rated"]
 
 
 class RawFile(Entry):
@@ -128,7 +128,8 @@ class DataSet(Source):
         "reader": {
             **dict.fromkeys(("mat", "npz", "csv"), ("files",)),
             "drawn_table": ("shape",),
-            "drawn_images": ("persons",),
+            "drawn_images": ("persons", "layout"),
+            "images": ("layout",),
         }
     }
 
@@ -211,11 +212,6 @@ class DataSet(Source):
         return owner
 
     @property
-    def only_photographs(self) -> bool:
-        """Tell whether it has images but no table of features."""
-        return self.layout is not None and self.features is None
-
-    @property
     def shape(self) -> Shape | None:
         """Return what is known of its size."""
         return Shape(*self.counts) if self.counts else None
@@ -223,7 +219,7 @@ class DataSet(Source):
     @property
     def names_persons(self) -> bool:
         """Tell whether its file says whose row each is."""
-        return bool(self.keys.groups or (self.persons and self.layout is None))
+        return bool(self.keys.groups or self.persons)
 
     def count_persons(self) -> int | None:
         """Return how many persons its file says there are; None where it does not say."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
@@ -18,28 +18,38 @@ def at_once(
     items: Iterable[Item],
     done: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Result]:
-    """Apply ``function`` to every item; return the results in the order of the items.
-
-    A forked process shares the function and all that it has read. Any other process gets the
-    function pickled. A single item, or a single core, needs no process. ``done`` gets how many of
-    how many items are done.
-    """
+    """Return the results of all items in their order; ``done`` gets how many of how many are."""
     items = list(items)
     results: list[Result] = []
+    for result in one_by_one(function, items):
+        results.append(result)
+        done(len(results), len(items))
+    return results
 
-    def gathered(found: Iterable[Result]) -> list[Result]:
-        for result in found:
-            results.append(result)
-            done(len(results), len(items))
-        return results
 
-    if len(items) > 1:
+def one_by_one(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int = 0, chunk: int = 1
+) -> Iterator[Result]:
+    """Yield the results in the order of the items, of which a process gets ``chunk`` at a time.
+
+    A forked process shares the function and all that it has read. Any other process gets the
+    function pickled. A single item, or a single core, needs no process. Without ``workers`` there
+    are as many processes as cores. Whoever stops in between waits for nothing that is not begun.
+    """
+    items = list(items)
+    if len(items) > 1 and not workers:
         import joblib  # counts the cores that this process may use; jobs of one item wait for none
 
-        if (workers := min(len(items), joblib.cpu_count())) > 1:
-            with ProcessPoolExecutor(workers, None, _handed.append, (function,)) as pool:
-                return gathered(pool.map(_apply, items))
-    return gathered(map(function, items))
+        workers = joblib.cpu_count()
+    if (workers := min(len(items), workers)) < 2:
+        yield from map(function, items)
+        return
+    with ProcessPoolExecutor(workers, None, _handed.append, (function,)) as pool:
+        try:
+            yield from pool.map(_apply, items, chunksize=chunk)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _apply(item: Any) -> Any:

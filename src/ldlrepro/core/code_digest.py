@@ -368,26 +368,12 @@ def _is_text(node: object) -> bool:
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a scope without those of scopes inside it."""
-    pending = _children(node)
+    pending = list(ast.iter_child_nodes(node))
     while pending:
         inner = pending.pop()
         yield inner
         if not isinstance(inner, _SCOPES):
-            pending += _children(inner)
-
-
-def _children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes below a node, without its context, faster than ast.iter_child_nodes."""
-    found = []
-    for name in node._fields:
-        if name == "ctx":
-            continue
-        value = getattr(node, name, None)
-        if isinstance(value, list):
-            found += [each for each in value if isinstance(each, ast.AST)]
-        elif isinstance(value, ast.AST):
-            found.append(value)
-    return found
+            pending += ast.iter_child_nodes(inner)
 
 
 def _bound(node: ast.AST, inside: list[ast.AST]) -> set[str]:

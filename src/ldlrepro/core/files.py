@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 
 def atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -27,6 +29,24 @@ def write_text(path: Path, text: str) -> None:
 
     def write(temporary: Path) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+    atomically(path, write)
+
+
+def write_json(path: Path, tree: object) -> None:
+    """Write values as JSON: the same bytes for the same values."""
+    write_text(path, json.dumps(tree, indent=1, sort_keys=True) + "\n")
+
+
+def write_npz(path: Path, arrays: Mapping[str, Any], compressed: bool = False) -> None:
+    """Write arrays by their names."""
+    import numpy as np
+
+    save = np.savez_compressed if compressed else np.savez
+
+    def write(temporary: Path) -> None:
+        with open(temporary, "wb") as handle:  # a handle, or numpy would append .npz to the name
+            save(handle, **arrays)
 
     atomically(path, write)
 

@@ -25,6 +25,10 @@ class Workspace:
         """Return the table of a prepared data set."""
         return self.data / "ready" / f"{dataset}.npz"
 
+    def faces(self, dataset: str) -> Path:
+        """Return the table of a data set's images, the unusable ones too."""
+        return self.data / "ready" / f"{dataset}.images.csv"
+
     def pixels(self, dataset: str) -> Path:
         """Return the aligned images of a prepared data set."""
         return self.data / "ready" / f"{dataset}.pixels.npy"

@@ -49,7 +49,8 @@ def unpack(
     """
     left = max_bytes
     try:
-        for count, (name, content) in enumerate(_members(path)):
+        members = _zip_members if path.name.lower().endswith(".zip") else _tar_members
+        for count, (name, content) in enumerate(members(path)):
             if count >= max_members:
                 raise ArchiveError(f"{path}: holds more than {max_members} files")
             target = folder / _safe(path, name)
@@ -67,10 +68,6 @@ def unpack(
         raise ArchiveError(f"{path}: cannot be unpacked ({about})") from None
     except DAMAGED as error:
         raise ArchiveError(f"{path}: damaged archive ({error})") from None
-
-
-def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    return _zip_members(path) if path.name.lower().endswith(".zip") else _tar_members(path)
 
 
 def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:

@@ -23,7 +23,7 @@ from typing import TypedDict
 from ldlrepro.catalogue import DataSet, Project, RawFile, Weights
 from ldlrepro.core.checksums import mismatch, sha256_of
 from ldlrepro.core.errors import NO_ROOM, UserError
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import atomically, write_json
 from ldlrepro.data.archives import ArchiveError, is_archive, unpack
 from ldlrepro.data.download import DownloadError, Web, download
 
@@ -95,25 +95,15 @@ def fetch(
     offline: bool = False,
     progress: bool = True,
     images_from: Path | None = None,
+    web: Web | None = None,
 ) -> FetchStatus:
-    """Get the raw files. Unavailable data raise no error."""
-    web = None if offline else Web(progress=progress)
-    return fetch_by(web, source, data_dir, mirrors, images_from)
-
-
-def fetch_by(
-    web: Web | None,
-    source: DataSet | Weights,
-    data_dir: Path,
-    mirrors: Sequence[Path],
-    images_from: Path | None = None,
-) -> FetchStatus:
-    """Do what ``fetch`` does, by a given way to download; without one nothing is downloaded.
+    """Get the raw files. Unavailable data raise no error.
 
     Photographs come from the folder ``images_from``, whatever its name, or else from the first
     known place with the name of the data set.
     """
     folder, places = data_dir / "raw" / source.id, _places(source.id, data_dir, mirrors)
+    web = None if offline else web or Web(progress=progress)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(source.id, data_dir) as alone:
@@ -126,7 +116,7 @@ def fetch_by(
                 status = _collect_images(source, folder, known)
             else:
                 status = _fetch_files(source, _Getter(folder, places, web, alone))
-            _write_status(folder / "fetch.json", status)
+            write_json(folder / "fetch.json", asdict(status))
     except OSError as error:
         if error.errno not in NOT_WRITABLE:
             raise
@@ -355,11 +345,6 @@ def _record(path: Path, name: str, source: str) -> FetchedFile:
 
 
 # ---------------------------------------------------------------------- plumbing
-
-
-def _write_status(path: Path, status: FetchStatus) -> None:
-    text = json.dumps(asdict(status), indent=1, sort_keys=True) + "\n"
-    atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
 @contextlib.contextmanager

@@ -11,17 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ldlrepro.catalogue import DataSet
+from ldlrepro.core.at_once import one_by_one
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import atomically, write_json
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import DataUnavailable
 
@@ -121,7 +122,7 @@ def _draw(
 ) -> dict[str, Any]:
     """Fill the file in pieces, each by its own process, and describe it."""
     from ldlrepro.data.features.align import Crop
-    from ldlrepro.data.images import load_faces
+    from ldlrepro.data.images.reading import load_faces
 
     faces, crop = load_faces(data_set, data_dir), Crop.of(data_set)
     if len(faces) != rows:
@@ -140,8 +141,8 @@ def _draw(
         shape = (rows, crop.height, crop.width, 3)
         _new(part, shape).flush()
         done = 0
-        for count, placed in _filled(part, pieces, crop, workers):
-            done += count
+        for placed in one_by_one(partial(_fill_piece, part, crop), pieces, workers):
+            done += len(placed)
             ways.update(placed)
             progress(done, rows)
 
@@ -162,34 +163,19 @@ def _new(path: Path, shape: tuple[int, ...]) -> np.memmap:
     return np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
 
 
-def _filled(
-    part: Path, pieces: list[Any], crop: Any, workers: int
-) -> Iterator[tuple[int, list[str]]]:
-    if workers == 1:
-        yield from (_fill_piece(part, crop, *piece) for piece in pieces)
-        return
-    with ProcessPoolExecutor(workers) as pool:
-        jobs = [pool.submit(_fill_piece, part, crop, *piece) for piece in pieces]
-        try:
-            yield from (job.result() for job in as_completed(jobs))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _fill_piece(
-    part: Path, crop: Any, start: int, faces: list[Any], paths: list[Path]
-) -> tuple[int, list[str]]:
+def _fill_piece(part: Path, crop: Any, piece: tuple[int, list[Any], list[Path]]) -> list[str]:
+    """Align the faces of a piece, whose first row in the file it names; say what placed each."""
     from ldlrepro.data.features.align import aligned
 
     into = np.lib.format.open_memmap(part, mode="r+")
+    start, faces, paths = piece
     ways = []
     for row, (face, path) in enumerate(zip(faces, paths, strict=True), start=start):
         image, way = aligned(face, path, crop)
         into[row] = np.asarray(image)
         ways.append(way)
     into.flush()
-    return len(faces), ways
+    return ways
 
 
 def _content_sha256(path: Path) -> str:
@@ -206,5 +192,4 @@ def _content_sha256(path: Path) -> str:
 def _write(path: Path, about: dict[str, Any]) -> None:
     if not about["available"]:
         atomically(path, lambda part: _new(part, (0, 1, 1, 3)).flush())
-    text = json.dumps(about, indent=1, sort_keys=True) + "\n"
-    atomically(path.with_suffix(".json"), lambda part: part.write_text(text, "utf-8"))
+    write_json(path.with_suffix(".json"), about)

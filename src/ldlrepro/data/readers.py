@@ -6,7 +6,6 @@ Nothing is ever unpickled. Every complaint names the file and what to type.
 from __future__ import annotations
 
 import contextlib
-import csv
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from ldlrepro.catalogue import DataSet
 from ldlrepro.catalogue.data_sets import Shape
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.data.csv_tables import read_csv
-from ldlrepro.data.dataset import Dataset, DataUnavailable, fingerprint
+from ldlrepro.data.dataset import Dataset, fingerprint
 
 ROUNDING = 1e-12
 """Row sums this close to one stay as they are."""
@@ -32,8 +31,6 @@ def read(data_set: DataSet, folder: Path) -> Dataset:
         "npz": _read_table,
         "csv": _read_csv,
         "drawn_table": _read_table,
-        "drawn_images": _read_images,
-        "images": _read_images,
     }[data_set.reader]
     with _told(data_set.id):
         return reader(data_set, folder)
@@ -249,52 +246,3 @@ def _per_row(path: Path, what: str, values: Any, rows: int) -> np.ndarray | None
         raise _BadFileError(path, f"{len(values)} entries of '{what}' for {rows} rows")
     # MATLAB's lists of words arrive as objects, and objects could only be stored as pickles.
     return np.array([str(np.squeeze(v)) for v in values]) if values.dtype == object else values
-
-
-# ---------------------------------------------------------------------- images
-
-
-def _read_images(data_set: DataSet, folder: Path) -> Dataset:
-    """Compute features from the images in ``ratings.csv``, and labels from its ratings."""
-    images = folder / "images"
-    table = images / "ratings.csv"
-    if data_set.features is None or not data_set.features.order:
-        raise DataUnavailable(
-            f"{data_set.id}: the images are in {images}, but there is no table of features; "
-            "only methods that read the images themselves can use them."
-        )
-    if not table.is_file():
-        raise DataUnavailable(f"{data_set.id}: {table} is missing. {data_set.how_to_get}")
-    from ldlrepro.data.features.lbp import RECIPE, lbp_features
-
-    names, persons, ratings, labels = _read_ratings(table)
-    missing = [name for name in names if not (images / name).is_file()]
-    if missing:
-        raise _BadFileError(table, f"{len(missing)} listed images are missing, first {missing[0]}")
-    ratings = _numbers(table, "rating", ratings)
-    sums = ratings.sum(axis=1, keepdims=True)
-    if (ratings < 0).any() or (sums <= 0).any():
-        raise _BadFileError(table, "ratings must be positive")
-    parts = {
-        "X": lbp_features([images / name for name in names]),
-        "D": ratings / sums,
-        "groups": np.array(persons),
-    }
-    dataset = checked(data_set, table, parts, labels)
-    dataset.meta["features"] = RECIPE
-    return dataset
-
-
-def _read_ratings(table: Path) -> tuple[list[str], list[str], np.ndarray, list[str]]:
-    with open(table, encoding="utf-8", newline="") as handle:
-        rows = list(csv.reader(handle))
-    header = rows[0] if rows else []
-    if header[:2] != ["file", "person"] or len(header) < 4:
-        raise _BadFileError(table, "the columns must be file, person, and one for each label")
-    if len(rows) < 2 or any(len(row) != len(header) for row in rows):
-        raise _BadFileError(table, "no rows, or rows of different lengths")
-    try:
-        ratings = np.array([[float(value) for value in row[2:]] for row in rows[1:]])
-    except ValueError as error:
-        raise _BadFileError(table, f"a rating is not a number ({error})") from None
-    return [row[0] for row in rows[1:]], [row[1] for row in rows[1:]], ratings, header[2:]

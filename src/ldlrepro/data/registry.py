@@ -14,7 +14,8 @@ import numpy as np
 from ldlrepro.catalogue import DataSet, from_environment
 from ldlrepro.core.checksums import array_sha256, sha256_of
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import write_npz, write_text
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import (
     Dataset,
     DataUnavailable,
@@ -22,7 +23,7 @@ from ldlrepro.data.dataset import (
     labels_among_features,
 )
 from ldlrepro.data.fetch import FetchStatus, default_mirrors, fetch, locked, read_status
-from ldlrepro.data.images.reading import faces_table, images_folder, read_faces
+from ldlrepro.data.images.reading import images_folder, read_faces
 from ldlrepro.data.photographs import dataset_of_faces
 from ldlrepro.data.readers import read
 
@@ -35,16 +36,11 @@ def load(dataset_id: str, data_dir: str | Path | None = None) -> Dataset:
     project = from_environment()
     data = Path(data_dir) if data_dir else project.root / "data"
     try:
-        return load_ready(ready_path(dataset_id, data))
+        return load_ready(Workspace(data=data).ready(dataset_id))
     except (FileNotFoundError, DataUnavailable):
         data_set = project.data_set(dataset_id)
         fetch(data_set, data, default_mirrors(project))
         return load_ready(prepare(data_set, data))
-
-
-def ready_path(dataset_id: str, data_dir: Path) -> Path:
-    """Return the table of a prepared data set."""
-    return data_dir / "ready" / f"{dataset_id}.npz"
 
 
 def prepare(data_set: DataSet, data_dir: Path) -> Path:
@@ -61,7 +57,8 @@ def _prepare(data_set: DataSet, data_dir: Path) -> Path:
     dataset_id = data_set.id
     folder = data_dir / "raw" / dataset_id
     status = read_status(folder)
-    path = ready_path(dataset_id, data_dir)
+    place = Workspace(data=data_dir)
+    path = place.ready(dataset_id)
     reason = status.reason
     about: dict[str, Any] = {}
     if status.available:
@@ -69,7 +66,7 @@ def _prepare(data_set: DataSet, data_dir: Path) -> Path:
         try:
             if data_set.layout:
                 faces = read_faces(data_set, images_folder(data_set, data_dir))
-                faces.write(faces_table(dataset_id, data_dir))
+                faces.write(place.faces(dataset_id))
                 about["images"] = faces.summary()
                 dataset = dataset_of_faces(data_set, faces, data_dir)
             else:
@@ -220,13 +217,8 @@ def _write_ready(
 
 def _write(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
     text = json.dumps(meta, indent=1, sort_keys=True)
-    atomically(path.with_suffix(".json"), lambda part: part.write_text(text + "\n", "utf-8"))
-    atomically(path, lambda part: _save(part, {**arrays, "meta": np.array(text)}))
-
-
-def _save(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    with open(path, "wb") as handle:  # a handle, or numpy would append .npz to the name
-        np.savez(handle, **arrays)  # type: ignore[arg-type]
+    write_text(path.with_suffix(".json"), text + "\n")
+    write_npz(path, {**arrays, "meta": np.array(text)})
 
 
 def _packed(X: Any) -> dict[str, np.ndarray]:

@@ -19,7 +19,7 @@ import numpy as np
 from ldlrepro.catalogue import Weights
 from ldlrepro.core.checksums import mismatch, sha256_of
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import atomically, write_json
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import DataUnavailable
 from ldlrepro.data.fetch import locked, read_status
@@ -61,7 +61,7 @@ def prepare_weights(weights: Weights, data_dir: Path) -> Path:
         if status.available:
             _write_tensors(weights, data_dir / "raw" / weights.id, path)
         else:
-            _write_facts(path, {"available": False, "reason": status.reason})
+            write_json(path.with_suffix(".json"), {"available": False, "reason": status.reason})
             atomically(path, lambda part: part.write_bytes(b""))
     return path
 
@@ -117,7 +117,7 @@ def _write_tensors(weights: Weights, folder: Path, path: Path) -> None:
         "preprocessing": preprocessing,
         "probe": probe_of(network, preprocessing),
     }
-    _write_facts(path, facts)
+    write_json(path.with_suffix(".json"), facts)
 
 
 def _read(weights: Weights, raw: Path) -> dict[str, Tensor]:
@@ -220,8 +220,3 @@ def _check_probe(raw: Path, weights: Weights, network: Backbone) -> None:
 
 def _fits(found: list[float], expected: list[float]) -> bool:
     return bool(np.allclose(found, expected, rtol=0, atol=PROBE_TOLERANCE * max(expected)))
-
-
-def _write_facts(path: Path, facts: Mapping[str, Any]) -> None:
-    text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
-    atomically(path.with_suffix(".json"), lambda part: part.write_text(text, "utf-8"))

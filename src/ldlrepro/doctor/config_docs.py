@@ -133,17 +133,14 @@ class _Walk:
         if kind == "object":
             entry = node.get("additionalProperties")
             if isinstance(entry, dict) and entry:
-                return f"`{_placeholder(path)}` → {self._allowed(entry, _inside(path))}"
+                name = _placeholder(path)
+                return f"`{name}` → {self._allowed(entry, f'{path}.{name}')}"
             return "keys below" if "properties" in node else "names with values"
         if kind == "string" and "pattern" in node:
             return f"text like `{node['pattern']}`"
         words = {"string": "text", "boolean": "`true`, `false`", "integer": "whole number"}
         limits = [f"{word} {node[key]:g}" for key, word in NUMBER_LIMITS.items() if key in node]
         return ", ".join([words.get(kind, kind), *limits])
-
-
-def _inside(path: str) -> str:
-    return f"{path}.{_placeholder(path)}"
 
 
 def _placeholder(path: str) -> str:

@@ -14,7 +14,6 @@ from pathlib import Path
 from ldlrepro.catalogue import DataSet, Project, Weights
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.doctor import pairing
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.plan.planning import Plan
 from ldlrepro.train.cards import listed
@@ -135,7 +134,26 @@ def _gpu() -> Iterator[Finding]:
     do = "deep image methods train on it" if cards else "see what nvidia-smi says"
     yield Finding("GPU", GOOD if cards else BAD, "; ".join(cards) or "nvidia-smi lists none", do)
     if cards and torch:
-        yield pairing.examine()
+        yield cuda()
+
+
+def cuda() -> Finding:
+    """Let torch compute on a card: it says itself which of driver, CUDA and card do not fit."""
+    again = "make TORCH=gpu setup"
+    try:
+        import torch
+    except (ImportError, OSError) as error:  # a library of CUDA that is missing or cut
+        return Finding("CUDA", BAD, f"torch cannot be imported: {error}", f"rm -r .venv; {again}")
+    found = f"torch {torch.__version__} for CUDA {torch.version.cuda or 'none'}"
+    try:
+        torch.ones(2, device="cuda").sum().item()
+    except (AssertionError, RuntimeError) as error:  # an assertion in builds without CUDA
+        do = (
+            f"docs/gpu.md lists what fits together, `{again}` installs it; a container needs "
+            "`docker run --gpus all` or `apptainer exec --nv`"
+        )
+        return Finding("CUDA", BAD, f"{found}: {str(error).partition(chr(10))[0]}", do)
+    return Finding("CUDA", GOOD, found, "computes on the card")
 
 
 def whereabouts(source: DataSet | Weights, workspace: Workspace, mirrors: Sequence[Path]) -> str:

@@ -129,12 +129,12 @@ def _unknown_in_claims(paper: Paper, rows: Sequence[Row], project: Project) -> I
         ]
         for check in test.checks:
             named += [
-                ("checks", [check.protocol, check.from_protocol], project.protocols),
+                ("checks", [check.judged[0], check.base[0]], project.protocols),
                 ("checks", [check.experiment], paper.experiments),
                 ("checks", [check.figure], paper.figures),
                 ("checks", [check.dataset], datasets),
             ]
-            for method in filter(None, (check.method, check.than)):
+            for method in filter(None, {check.judged[1], check.base[1]}):
                 if not project.has_method(method):
                     named.append(("checks", [method], project.method_ids))
         for key, names, known in named:

@@ -185,13 +185,7 @@ class Ways:
             one
             for one in folds
             if (deviations or not one.over_repeats)
-            and (
-                one in stated
-                or (
-                    one.name in asked.get("folds", FOLDS)
-                    and (one.repeats == 1 or asked.get("repeats"))
-                )
-            )
+            and (one in stated or one.repeats == 1 or asked.get("repeats"))
         ]
         self.settings: Sequence[str] = asked["settings"]
         self.seeds = int(asked["seeds"])
@@ -201,10 +195,15 @@ class Ways:
     def conclude(self) -> Conclusion:
         """Try settings first, then all folds with the nearest of them, then the hardest cases."""
         self._try_settings()
-        digits = self._digits()
+        most_run = max(self.settings, key=lambda one: len(self._ways[SHUFFLED, one].numbers))
+        digits = Digits(self.printed, self._units([most_run]))
         while True:
             conclusion = digits.conclude(list(self._ways.values()))
-            wanting = [way for way in self._deciding(conclusion) if self._wants_seeds(way)]
+            wanting = [
+                way
+                for way in self._deciding(conclusion)
+                if way.drawn and len(way.numbers) < self.seeds
+            ]
             if not wanting:
                 return conclusion
             for way in wanting:
@@ -230,34 +229,22 @@ class Ways:
             self._run(FOLDS[IN_ORDER], setting, min(FIRST_SEEDS, self.seeds) if self.draws else 1)
             self._run(FOLDS[SHUFFLED], setting, min(PROBES, self.seeds))
         probed = Digits(self.printed, self._units(self.settings))
-        near = self._nearest(probed, [SHUFFLED])[:NEAREST]
+        near = self._nearest(probed, SHUFFLED)[:NEAREST]
         self._run(FOLDS[SHUFFLED], near[0], self.seeds)
-        for setting in dict.fromkeys(near + self._nearest(probed, [IN_ORDER])[:1]):
+        for setting in dict.fromkeys(near + self._nearest(probed, IN_ORDER)[:1]):
             for folds in self.folds:
                 first = min(FIRST_SEEDS, self.seeds) if self._is_drawn(folds) else 1
                 self._run(folds, setting, first)
-
-    def _digits(self) -> Digits:
-        """Return the print, in units of the setting that was run with all seeds."""
-        return Digits(self.printed, self._units([self._most_run()]))
 
     def _units(self, settings: Sequence[str]) -> np.ndarray:
         """Return what another seed of ten shuffled folds changes."""
         spreads = [self._ways[SHUFFLED, one].numbers.std(axis=0, ddof=1) for one in settings]
         return np.asarray(np.median(spreads, axis=0))
 
-    def _most_run(self) -> str:
-        return max(self.settings, key=lambda one: len(self._ways[SHUFFLED, one].numbers))
-
-    def _nearest(self, digits: Digits, folds: Sequence[str]) -> list[str]:
-        """Return the settings, the one nearest to the print under some of these folds first."""
-        ways = [self._ways[name, setting] for name in folds for setting in self.settings]
-        return list(
-            dict.fromkeys(way.setting for way in sorted(ways, key=digits.surprise_of_print))
-        )
-
-    def _wants_seeds(self, way: Way) -> bool:
-        return way.drawn and len(way.numbers) < self.seeds
+    def _nearest(self, digits: Digits, folds: str) -> list[str]:
+        """Return the settings, the one nearest to the print under these folds first."""
+        ways = (self._ways[folds, setting] for setting in self.settings)
+        return [way.setting for way in sorted(ways, key=digits.surprise_of_print)]
 
     def _is_drawn(self, folds: Folds) -> bool:
         return self.draws or folds.drawn

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from ldlrepro.catalogue import DataSet, Protocol
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import write_text
+from ldlrepro.core.files import write_json
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import Dataset, DataUnavailable
 from ldlrepro.data.photographs import rows_to_compare
@@ -54,8 +53,7 @@ def write_protocol_folds(
             "seed": [str(part) for part in folds_seed(seed, protocol.id, dataset)],
         }
     write_folds(workspace.folds(protocol.id, dataset), made, meta)
-    text = json.dumps({**meta, **found}, indent=1, sort_keys=True) + "\n"
-    write_text(workspace.leaks(protocol.id, dataset), text)
+    write_json(workspace.leaks(protocol.id, dataset), {**meta, **found})
     return f"{protocol.id} on {dataset}: {len(made)} folds; leaks: {found['text']}"
 
 

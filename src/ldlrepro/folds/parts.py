@@ -9,6 +9,7 @@ import numpy as np
 
 from ldlrepro.catalogue import DataSet, Protocol
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.folds.splits import Fold
 
 SCHEME = "parts"
@@ -16,10 +17,10 @@ SCHEME = "parts"
 
 def make_folds(protocol: Protocol, data_set: DataSet, data_dir: Path) -> list[Fold]:
     """Make one fold: the two ``parts`` of the data set's images."""
-    from ldlrepro.data.images.reading import faces_table, load_faces
+    from ldlrepro.data.images.reading import load_faces
 
     dataset = data_set.id
-    if not faces_table(dataset, data_dir).is_file():
+    if not Workspace(data=data_dir).faces(dataset).is_file():
         raise UserError(f"scheme: {SCHEME} needs photographs whose authors made parts: {dataset}")
     faces = load_faces(data_set, data_dir)
     train, test = (_rows(faces, part, dataset) for part in protocol.parts)

@@ -18,7 +18,7 @@ import numpy as np
 from ldlrepro.catalogue import Protocol
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import write_npz
 from ldlrepro.core.seeds import rng_for
 
 Part = tuple[int, int, np.ndarray, np.ndarray]
@@ -55,8 +55,11 @@ def make_folds(
     if given is not None:
         parts = given
     elif protocol.scheme == "kfold":
-        if not protocol.shuffle and protocol.repeats > 1:
-            raise UserError("shuffle: false makes the same folds each time; leave out `repeats`")
+        if not protocol.shuffle and protocol.repeats > 1 and not protocol.noise_of:
+            raise UserError(
+                "shuffle: false makes the same folds each time; leave out `repeats`, or say with "
+                "`repeats_of` whose methods get other seeds"
+            )
         starts = _starts(n, protocol.folds or 0, protocol.fold_size)
         parts = list(_kfold(n, starts, protocol.repeats, protocol.shuffle, seed_parts))
     elif protocol.scheme == "shuffle_split":
@@ -161,16 +164,11 @@ def write_folds(path: Path, folds: list[Fold], meta: Mapping[str, Any]) -> None:
     told = {**meta, **({"folds_sha256": folds_digest(folds)} if folds else {})}
     arrays: dict[str, np.ndarray] = {"meta": np.array(json.dumps(told, sort_keys=True))}
     for f in folds:
-        name = f"r{f.repeat:03d}_f{f.fold:03d}"
+        name = name_of(f.repeat, f.fold)
         arrays[f"{name}_train"] = f.train
         arrays[f"{name}_validation"] = f.validation
         arrays[f"{name}_test"] = f.test
-
-    def write(temporary: Path) -> None:
-        with open(temporary, "wb") as handle:
-            np.savez_compressed(handle, **arrays)  # type: ignore[arg-type]
-
-    atomically(path, write)
+    write_npz(path, arrays, compressed=True)
 
 
 def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
@@ -183,12 +181,12 @@ def read_folds(path: Path) -> tuple[list[Fold], dict[str, Any]]:
         names = {key.rpartition("_")[0] for key in stored.files if key != "meta"}
         folds = [
             Fold(
-                *_numbers(name),
+                *numbers_of(name),
                 stored[f"{name}_train"],
                 stored[f"{name}_validation"],
                 stored[f"{name}_test"],
             )
-            for name in sorted(names, key=_numbers)
+            for name in sorted(names, key=numbers_of)
         ]
     problem = next(filter(None, map(_leak, folds)), "")
     if not problem and folds and folds_digest(folds) != meta["folds_sha256"]:
@@ -211,7 +209,12 @@ def _leak(fold: Fold) -> str:
     return ""
 
 
-def _numbers(name: str) -> tuple[int, int]:
+def name_of(repeat: int, fold: int) -> str:
+    """Return the name of a fold in files."""
+    return f"r{repeat:03d}_f{fold:03d}"
+
+
+def numbers_of(name: str) -> tuple[int, int]:
     """Return repeat and fold. Either may exceed 999, for example with one fold for each person."""
     repeat, fold = name.split("_")
     return int(repeat[1:]), int(fold[1:])

@@ -35,6 +35,8 @@ class Band:
     means: tuple[float, ...]
     fold_std: float
     """Standard deviation over the folds of one seed, in the mean over seeds."""
+    shuffled: bool = True
+    """Whether a seed draws the folds as well as the method."""
 
     @cached_property
     def std(self) -> float:
@@ -74,16 +76,16 @@ def bands_of(units: Iterable[UnitScores], project: Project) -> Bands:
     """Collect the bands of units whose protocol varies the fold seeds."""
     found: Bands = {}
     for unit in units:
-        protocol = project.protocol(unit.protocol).noise_of
-        if not protocol:
+        protocol = project.protocol(unit.protocol)
+        if not protocol.noise_of:
             continue
-        mine = found.setdefault((protocol, unit.dataset), [])
+        mine = found.setdefault((protocol.noise_of, unit.dataset), [])
         for measure in (name for name in unit.scores if name not in metrics.AGE_BETTER):
             values = by_seed(unit, measure)
             if len(values) >= FEWEST_SEEDS:
                 means = tuple(map(statistics.fmean, values))
                 fold_std = statistics.fmean(map(statistics.stdev, values))
-                mine.append(Band(unit.method, measure, means, fold_std))
+                mine.append(Band(unit.method, measure, means, fold_std, protocol.shuffle))
     return found
 
 
@@ -129,20 +131,24 @@ class SeedNoise:
             return 0.0
         if protocol.scheme == "shuffle_split":
             return fold_std / math.sqrt(protocol.repeats)
-        return fold_std * self._share(measure) / math.sqrt(protocol.repeats)
+        return fold_std * self._share(measure, protocol.shuffle) / math.sqrt(protocol.repeats)
 
-    def _share(self, measure: str) -> float:
+    def _share(self, measure: str, shuffled: bool) -> float:
         """Return the median share of the fold deviation that a seed changes in a mean."""
-        return self._shares.get(measure, self._shares[""])
+        shares = self._shares[shuffled] or self._shares[not shuffled]
+        return shares.get(measure, statistics.median(shares.values() or [UNMEASURED_SHARE]))
 
     @cached_property
-    def _shares(self) -> dict[str, float]:
-        by_measure: dict[str, list[float]] = {}
+    def _shares(self) -> dict[bool, dict[str, float]]:
+        """By whether a seed draws the folds, and by measure."""
+        found: dict[bool, dict[str, list[float]]] = {True: {}, False: {}}
         for band in (band for bands in self.reference.values() for band in bands):
             if band.fold_std:
-                by_measure.setdefault(band.measure, []).append(band.std / band.fold_std)
-        shares = {name: statistics.median(found) for name, found in by_measure.items()}
-        return shares | {"": statistics.median(shares.values()) if shares else UNMEASURED_SHARE}
+                found[band.shuffled].setdefault(band.measure, []).append(band.std / band.fold_std)
+        return {
+            shuffled: {name: statistics.median(values) for name, values in by_measure.items()}
+            for shuffled, by_measure in found.items()
+        }
 
 
 def with_bands(rows: Sequence[VerdictRow], bands: Bands) -> list[VerdictRow]:

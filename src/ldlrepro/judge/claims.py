@@ -165,13 +165,9 @@ def _printed_on(test: ClaimTest, evidence: Evidence) -> set[str]:
     for row in evidence.rows:
         name = name_of(test, row)
         if row.printed and speaks_of(test, row, evidence) and (name in named or not named):
-            printed_on.setdefault(_dataset_of(test, row), set()).add(name)
+            dataset = row.unit_dataset if test.kind == "ranks" else ""  # as comparisons know it
+            printed_on.setdefault(dataset or row.dataset, set()).add(name)
     return {dataset for dataset, names in printed_on.items() if len(names & named) > 1 or not named}
-
-
-def _dataset_of(test: ClaimTest, row: VerdictRow) -> str:
-    """Return the name by which comparisons know a row's data set."""
-    return row.unit_dataset or row.dataset if test.kind == "ranks" else row.dataset
 
 
 def _names(test: ClaimTest) -> list[str]:
@@ -221,7 +217,7 @@ def _order(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
 
 def _best(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """Test whether ``method`` is before all ``rivals``, or before each if they count singly."""
-    if test.jointly:
+    if test.kind == "best":
         return before(test, evidence, [(test.method, test.rivals, "")])
     each = [(test.method, (rival,), f"before {rival}") for rival in test.rivals]
     return before(test, evidence, each)
@@ -236,7 +232,7 @@ def _advantage(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
     """
     over = "metric" if {*test.values} <= {*evidence.scores} else "dataset"
     found = groups(test, evidence, [test.method, *test.rivals])
-    sign = 1 if test.stands_out == "larger" else -1
+    sign = 1 if test.kind == "larger_advantage" else -1
     counts = []
     for value in (printed("mean"), measured("mean")):
         gains: dict[str, list[float]] = {}
@@ -330,7 +326,7 @@ def _values(check: Check, evidence: Evidence) -> tuple[float | None, str]:
     if check.fact:
         measured = evidence.experiments.get(check.experiment)
         return measured.facts.get(check.fact) if measured else None, check.fact
-    if check.method:
+    if check.dataset:
         return _of_units(check, evidence)
     curve = evidence.curves.get(check.figure, {})
     start, end = check.start, check.to
@@ -343,9 +339,8 @@ def _values(check: Check, evidence: Evidence) -> tuple[float | None, str]:
 
 def _of_units(check: Check, evidence: Evidence) -> tuple[float | None, str]:
     """Return a method's mean, or its change in percent from another method or protocol."""
-    protocol, metric, method = check.protocol, check.metric, check.method
+    metric, (protocol, method), (before, other) = check.metric, check.judged, check.base
     mean = _mean_of_unit(protocol, method, check, evidence)
-    other, before = check.than or method, check.from_protocol or protocol
     if (other, before) == (method, protocol):
         return mean, f"{metric} of {method} on {check.dataset}"
     base = _mean_of_unit(before, other, check, evidence)

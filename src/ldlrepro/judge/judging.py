@@ -217,7 +217,7 @@ class Judge:
             if "images" not in about:
                 continue
             about = about["images"]
-            table = self.workspace.data / "ready" / f"{dataset}.images.csv"
+            table = self.workspace.faces(dataset)
             problems = [(kind, count, KINDS[kind]) for kind, count in about["problems"].items()]
             found.append(Photographs(dataset, about["used"], about["persons"], problems, table))
         return found

@@ -11,11 +11,13 @@ import csv
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ldl import metrics
 from ldlrepro.catalogue import Project
+from ldlrepro.core.files import csv_text, write_json, write_text
 from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete
 from ldlrepro.plan import Plan
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow, last_line
@@ -37,6 +39,7 @@ COST_COLUMNS = (
     "params",
     "predictions_sha256",
 )
+AS_THEY_ARE = ("repeat", "fold", "n_train", "n_test", "seed", "predictions_sha256")
 ERROR = "error"
 """A column only where a fold of the table failed."""
 # The same for all folds of a unit: kept once, in the JSON file.
@@ -83,7 +86,6 @@ def write_reference(
                 "command": command,
             }
         kept.sort(key=lambda r: (r["method"], r["dataset"], int(r["repeat"]), int(r["fold"])))
-        table.parent.mkdir(parents=True, exist_ok=True)
         _write_table(table, kept, provenance)
         written += [table, table.with_suffix(".json")]
     return written
@@ -98,17 +100,14 @@ def _write_table(
     table: Path, rows: list[dict[str, str]], provenance: dict[str, dict[str, Any]]
 ) -> None:
     """Write the rows of a table, and beside it what they were made with."""
-    with open(table, "w", encoding="utf-8", newline="") as handle:
-        some, error = (
-            [name for name in names if any(row.get(name) for row in rows)]
-            for names in (SOME_HAVE, [ERROR])
-        )
-        columns = (*KEY_COLUMNS, *metrics.BETTER, *some, *COST_COLUMNS, *error)
-        writer = csv.DictWriter(handle, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: row.get(name, "") for name in columns} for row in rows)
-    text = json.dumps(provenance, indent=1, sort_keys=True) + "\n"
-    table.with_suffix(".json").write_text(text, encoding="utf-8")
+    some, error = (
+        [name for name in names if any(row.get(name) for row in rows)]
+        for names in (SOME_HAVE, [ERROR])
+    )
+    columns = (*KEY_COLUMNS, *metrics.BETTER, *some, *COST_COLUMNS, *error)
+    lines = ([row.get(name, "") for name in columns] for row in rows)
+    write_text(table, csv_text([columns, *lines]))
+    write_json(table.with_suffix(".json"), provenance)
 
 
 def drop_unplanned(folder: Path, planned: set[str]) -> list[str]:
@@ -220,8 +219,7 @@ def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
     return {
         "method": unit.method,
         "dataset": unit.dataset,
-        "repeat": str(row.repeat),
-        "fold": str(row.fold),
+        **{name: str(getattr(row, name)) for name in AS_THEY_ARE},
         **{
             name: "" if math.isnan(values[index]) else f"{values[index]:.{DIGITS}g}"
             for name, values in unit.scores.items()
@@ -229,34 +227,28 @@ def _fold_to_text(unit: UnitScores, index: int) -> dict[str, str]:
         **seconds,
         "cpu_s": f"{row.fit_cpu_s + row.predict_cpu_s:.4g}",
         "peak_mb": f"{row.peak_mb:.0f}",
-        "n_train": str(row.n_train),
-        "n_test": str(row.n_test),
-        "seed": row.seed,
         "params": json.dumps(row.params, sort_keys=True, default=str),
-        "predictions_sha256": row.predictions_sha256,
         ERROR: last_line(row.error),
     }
 
 
 def _text_to_row(table: Path, text: dict[str, str], provenance: dict[str, Any]) -> FoldRow:
-    return FoldRow(
-        protocol=table.parent.name,
-        dataset=text["dataset"],
-        method=text["method"],
-        repeat=int(text["repeat"]),
-        fold=int(text["fold"]),
-        status=FAILED if text.get(ERROR) else OK,
-        error=text.get(ERROR) or "",
-        params=json.loads(text["params"]),
-        seed=text["seed"],
-        n_train=int(text["n_train"]),
-        n_test=int(text["n_test"]),
-        fit_s=float(text["fit_s"]),
-        predict_s=float(text["predict_s"]),
-        fit_cpu_s=float(text.get("cpu_s") or 0.0),  # with that of predicting
-        overhead_s=float(text["overhead_s"]),
-        peak_mb=float(text["peak_mb"]),
-        predictions_sha256=text["predictions_sha256"],
-        started_at=provenance["started_at"],
-        **{name: provenance[name] for name in UNIT_FIELDS},
+    row: FoldRow = _format().validate_python(
+        {
+            **text,
+            **{name: provenance[name] for name in ("started_at", *UNIT_FIELDS)},
+            "protocol": table.parent.name,
+            "status": FAILED if text.get(ERROR) else OK,
+            "error": text.get(ERROR) or "",
+            "params": json.loads(text["params"]),
+            "fit_cpu_s": text.get("cpu_s") or 0.0,  # with that of predicting
+        }
     )
+    return row
+
+
+@cache
+def _format() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(FoldRow)

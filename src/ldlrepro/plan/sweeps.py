@@ -23,8 +23,8 @@ def points(figure: Figure, project: Project) -> Iterator[Point]:
     """Yield all settings of a figure, line by line; none for a figure of something else."""
     if not figure.x:
         return
-    x_name = x_parameter(figure)
-    for line in line_values(figure):
+    x_name = next(iter(figure.x))
+    for line in next(iter(figure.lines.values()), (None,)):
         fixed = {**figure.fixed, **figure.fixed_by_line.get(line, {})}
         for x in figure.x[x_name]:
             varied = dict.fromkeys(figure.lines, line) | {x_name: x}
@@ -40,13 +40,3 @@ def _method(method: str, settings: dict[str, Any], project: Project) -> str:
     if all(name in own and own[name] == value for name, value in settings.items()):
         return method
     return with_settings(method, settings)
-
-
-def x_parameter(figure: Figure) -> str:
-    """Return the parameter on the horizontal axis."""
-    return next(iter(figure.x))
-
-
-def line_values(figure: Figure) -> list[Any]:
-    """Return the values of the parameter that distinguishes the lines."""
-    return list(next(iter(figure.lines.values()), (None,)))

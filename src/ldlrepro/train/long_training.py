@@ -21,8 +21,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import atomically, write_text
 from ldlrepro.core.progress import ProgressLine
+from ldlrepro.folds.splits import name_of
 
 CURVES = "curves"
 ROWS_PER_FIT = 1000
@@ -43,7 +44,7 @@ class FoldName:
 
     @property
     def file(self) -> str:
-        return f"r{self.repeat:03d}_f{self.fold:03d}"
+        return name_of(self.repeat, self.fold)
 
     def __str__(self) -> str:
         return f"{self.unit} repeat {self.repeat} fold {self.fold}"
@@ -183,7 +184,7 @@ class Curve:
         self._names = header[2:]
         if self.path.is_file():
             text = "".join(",".join(row) + "\n" for row in [header, *kept])
-            atomically(self.path, lambda part: part.write_text(text, "utf-8"))
+            write_text(self.path, text)
 
     def add(self, step: int, steps: int, values: Mapping[str, float]) -> None:
         every = max(1, steps // ROWS_PER_FIT)

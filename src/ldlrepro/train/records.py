@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import atomically, write_npz
+from ldlrepro.folds.splits import name_of, numbers_of
 
 OK, FAILED, UNAVAILABLE = "ok", "failed", "unavailable"
 
@@ -95,8 +96,8 @@ def write_record(
     import pyarrow.parquet as pq
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    arrays = {_array_name(*key): array for key, array in sorted(predictions.items())}
-    atomically(predictions_path(path), lambda temporary: _save_npz(temporary, arrays))
+    arrays = {name_of(*key): array for key, array in sorted(predictions.items())}
+    write_npz(predictions_path(path), arrays, compressed=True)
     plain = []
     for row in rows:
         flat = asdict(row)
@@ -138,25 +139,11 @@ def read_rows(path: Path) -> list[FoldRow]:
 def read_predictions(path: Path) -> dict[tuple[int, int], np.ndarray]:
     """Read the predictions of a record by (repeat, fold)."""
     with np.load(predictions_path(path), allow_pickle=False) as stored:
-        return {_array_key(name): stored[name] for name in stored.files}
+        return {numbers_of(name): stored[name] for name in stored.files}
 
 
 def predictions_path(record: Path) -> Path:
     return record.with_suffix(".npz")
-
-
-def _save_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    with open(path, "wb") as handle:  # a handle, or numpy would append .npz to the name
-        np.savez_compressed(handle, **arrays)  # type: ignore[arg-type]
-
-
-def _array_name(repeat: int, fold: int) -> str:
-    return f"r{repeat:03d}_f{fold:03d}"
-
-
-def _array_key(name: str) -> tuple[int, int]:
-    repeat, fold = name.split("_")
-    return int(repeat[1:]), int(fold[1:])
 
 
 def last_line(error: str) -> str:

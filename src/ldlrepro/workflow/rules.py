@@ -238,7 +238,8 @@ class Rules:
         if not by_parts:
             without.append("ldlrepro.folds.parts")
         # Only photographs are told apart by their images, and have parts.
-        if not by_parts and not self.project.data_set(wildcards.dataset).only_photographs:
+        data_set = self.project.data_set(wildcards.dataset)
+        if not by_parts and (data_set.layout is None or data_set.features):
             without += PHOTOGRAPHS
         return digests.stage_digest("ldlrepro.folds.making", without=tuple(without))
 

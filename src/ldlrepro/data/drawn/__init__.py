@@ -13,7 +13,7 @@ def draw(folder: Path, data_set: DataSet) -> str:
     """Write the raw files of a synthetic data set and describe them; the bytes are always the same.
 
     A table has as many rows as the data set's shape says. Images show as many persons as it says,
-    with equally many images of each, in the named layout or else with ratings.
+    with equally many images of each, in the named layout.
     """
     from ldlrepro.data.drawn.albums import write_album
     from ldlrepro.data.drawn.sketches import write_faces
@@ -26,8 +26,8 @@ def draw(folder: Path, data_set: DataSet) -> str:
         return f"toy(n={rows}, noise_variance={noise}, seed={SEED})"
     persons, each = data_set.count_persons() or 0, data_set.images_per_person
     drawn = f"persons={persons}, images_per_person={each}, seed={SEED}"
-    if data_set.layout:
-        write_album(folder, data_set.layout, persons, each, SEED)
-        return f"album(layout={data_set.layout}, {drawn})"
-    write_faces(folder, persons, each, SEED)
-    return f"faces({drawn})"
+    if data_set.layout == "rated":
+        write_faces(folder, persons, each, SEED)
+        return f"faces({drawn})"
+    write_album(folder, data_set.layout or "", persons, each, SEED)
+    return f"album(layout={data_set.layout}, {drawn})"

@@ -1,9 +1,7 @@
-"""Synthetic portraits in the folders and lists of JAFFE, BU-3DFE, MORPH, FG-NET and CACD."""
+"""Synthetic portraits in the folders and lists of JAFFE, MORPH, FG-NET and CACD."""
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ldlrepro.core.files import atomically, write_text
+from ldlrepro.core.files import atomically, csv_text, write_text
 from ldlrepro.data.drawn.portraits import Person, Portrait, person, portrait
-from ldlrepro.data.drawn.sketches import EMOTIONS, feelings_of
+from ldlrepro.data.drawn.sketches import feelings_of
+from ldlrepro.data.images.layouts import EMOTIONS
 from ldlrepro.data.images.points import EYES_HEADER, EYES_TABLE
 
 POSES = ("HA", "SA", "SU", "AN", "DI", "FE")
@@ -79,19 +78,6 @@ def _jaffe(images: Path, sittings: Sequence[Sitting]) -> None:
     _write_eyes(images, eyes)
 
 
-def _bu_3dfe(images: Path, sittings: Sequence[Sitting]) -> None:
-    rated, eyes = [], []
-    for sitting in sittings:
-        who = f"{'FM'[sitting.number % 2]}{1 + sitting.number // 2:04d}"
-        name = f"{who}_{POSES[sitting.picture % 6]}{1 + sitting.picture // 6:02d}WH_F2D.bmp"
-        drawn = _drawn(sitting, (320, 320), feeling=True)
-        _save(drawn, images / who / name, "BMP")
-        rated.append([f"{who}/{name}", who, *sitting.ratings])
-        eyes.append([name, *drawn.eyes])
-    _write_csv(images / "ratings.csv", ["file", "person", *EMOTIONS], rated)
-    _write_eyes(images, eyes)
-
-
 def _morph(images: Path, sittings: Sequence[Sitting]) -> None:
     """Draw MORPH: of eight persons four are Black and four White, two female and six male."""
     rows, eyes = [], []
@@ -104,7 +90,7 @@ def _morph(images: Path, sittings: Sequence[Sitting]) -> None:
         years = [1950, 1950 + age]
         rows.append([f"{who:06d}", picture, *years, race, sex, "", age, 0, "", name])
         eyes.append([name, *drawn.eyes])
-    _write_csv(images / "morph_2008_nonCommercial.csv", MORPH_HEADER, rows)
+    write_text(images / "morph_2008_nonCommercial.csv", csv_text([MORPH_HEADER, *rows]))
     _write_eyes(images, eyes)
 
 
@@ -140,7 +126,6 @@ def _cacd(images: Path, sittings: Sequence[Sitting]) -> None:
 
 WRITERS: dict[str, Callable[[Path, Sequence[Sitting]], None]] = {
     "jaffe": _jaffe,
-    "bu_3dfe": _bu_3dfe,
     "morph": _morph,
     "fgnet": _fgnet,
     "cacd": _cacd,
@@ -160,13 +145,7 @@ def _save(drawn: Portrait, path: Path, kind: str) -> None:
 
 def _write_eyes(images: Path, rows: Sequence[Sequence[Any]]) -> None:
     rounded = [[name, *(f"{value:.2f}" for value in points)] for name, *points in rows]
-    _write_csv(images / EYES_TABLE, EYES_HEADER, rounded)
-
-
-def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    write_text(path, text.getvalue())
+    write_text(images / EYES_TABLE, csv_text([EYES_HEADER, *rounded]))
 
 
 def _save_mat(path: Path, columns: dict[str, np.ndarray]) -> None:

@@ -7,21 +7,15 @@ also shows in grey hair, wrinkles and grain. A person keeps looks and tint.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ldlrepro.data.drawn.sketches import (
-    BACKGROUND,
-    EMOTIONS,
-    Pen,
-    draw_eyes,
-    draw_mouth,
-    draw_nose,
-    looks_of,
-)
+from ldlrepro.data.drawn.sketches import BACKGROUND, Pen, looks_of, sketch
 from ldlrepro.data.images.faces import Eyes
-from ldlrepro.data.images.points import similarity
+from ldlrepro.data.images.layouts import EMOTIONS
+from ldlrepro.data.images.points import moved, similarity
 
 ADULT = 20.0
 OLDEST = 80.0
@@ -71,18 +65,11 @@ def portrait(
 
     calm = np.zeros(len(EMOTIONS)) if feelings is None else feelings
     looks = _aged(who.looks, age)
-    sketch, points = _sketch(looks, calm, age)
-    matrix = _placement(sketch.size, size, rng)
-    back = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))[:2]
-    back[:, 2] += 0.5 - back[:, :2] @ [0.5, 0.5]
-    moved = sketch.transform(
-        size,
-        Image.Transform.AFFINE,
-        tuple(back.ravel()),
-        Image.Resampling.BICUBIC,
-        fillcolor=BACKGROUND,
-    )
-    levels = np.asarray(moved, dtype=np.float64)
+    pen = sketch(looks, calm, partial(_draw_wrinkles, looks=looks, age=age))
+    points = np.array([pen.at(x, y) for x, y in _points(looks)]) - 0.5
+    matrix = _placement(pen.picture.size, size, rng)
+    placed = moved(pen.picture, matrix, size, Image.Resampling.BICUBIC, BACKGROUND)
+    levels = np.asarray(placed, dtype=np.float64)
     grain = 1.0 + 6.0 * age / OLDEST
     levels = (levels - 128) * rng.uniform(0.85, 1.1) + 128 + rng.uniform(-15, 15)
     levels += rng.normal(0, grain, size=levels.shape)
@@ -102,17 +89,6 @@ def _aged(looks: dict[str, float], age: float) -> dict[str, float]:
         "fringe": looks["fringe"] + 0.06 * old,
         "eyes": looks["eyes"] * (1 + 0.10 * child),
     }
-
-
-def _sketch(looks: dict[str, float], feelings: np.ndarray, age: float) -> tuple[Any, np.ndarray]:
-    pen = Pen(looks["stroke"])
-    pen.oval(0, -0.06, looks["face"] + 0.04, looks["length"] + 0.07, looks["hair"])
-    pen.oval(0, looks["fringe"] - 0.14, looks["face"], looks["length"], looks["skin"])
-    _draw_wrinkles(pen, looks, age)
-    draw_eyes(pen, looks, feelings)
-    draw_nose(pen, looks, feelings)
-    draw_mouth(pen, feelings)
-    return pen.picture, np.array([pen.at(x, y) for x, y in _points(looks)]) - 0.5
 
 
 def _draw_wrinkles(pen: Pen, looks: dict[str, float], age: float) -> None:

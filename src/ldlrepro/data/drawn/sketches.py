@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldlrepro.core.files import atomically
-
-EMOTIONS = ["happiness", "sadness", "surprise", "anger", "disgust", "fear"]
+from ldlrepro.core.files import atomically, csv_text, write_text
+from ldlrepro.data.images.layouts import EMOTIONS
 
 WIDTH, HEIGHT = 64, 80
 OVERSAMPLING = 4
@@ -29,9 +26,7 @@ def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -
     images = folder / "images"
     shutil.rmtree(images, ignore_errors=True)
     images.mkdir(parents=True)
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["file", "person", *EMOTIONS])
+    rows = [["file", "person", *EMOTIONS]]
     for person in range(persons):
         # A stream for each person: more persons leave the earlier faces as they are.
         rng = np.random.default_rng([seed, person])
@@ -39,12 +34,11 @@ def write_faces(folder: Path, persons: int, images_per_person: int, seed: int) -
         for number in range(images_per_person):
             name = f"p{person:02d}_{number}.png"
             feelings = feelings_of(rng, strongest=number % len(EMOTIONS))
-            picture = _photograph(_sketch(looks, feelings), rng)
+            picture = _photograph(sketch(looks, feelings).picture, rng)
             atomically(images / name, partial(picture.save, format="PNG"))
             ratings = np.clip(1 + 4 * feelings + rng.normal(0, 0.08, len(EMOTIONS)), 1, 5)
-            writer.writerow([name, f"p{person:02d}", *(f"{rating:.2f}" for rating in ratings)])
-    text = table.getvalue()
-    atomically(images / "ratings.csv", lambda part: part.write_text(text, encoding="utf-8"))
+            rows.append([name, f"p{person:02d}", *(f"{rating:.2f}" for rating in ratings)])
+    write_text(images / "ratings.csv", csv_text(rows))
 
 
 def looks_of(rng: np.random.Generator) -> dict[str, float]:
@@ -93,18 +87,23 @@ class Pen:
         self.draw.polygon([self.at(x, y) for x, y in points], fill=round(grey))
 
 
-def _sketch(looks: dict[str, float], feelings: np.ndarray) -> Any:
-    """Draw the face, enlarged."""
+def sketch(
+    looks: dict[str, float],
+    feelings: np.ndarray,
+    wrinkles: Callable[[Pen], None] = lambda pen: None,
+) -> Pen:
+    """Draw the face, enlarged; ``wrinkles`` are drawn below eyes, nose and mouth."""
     pen = Pen(looks["stroke"])
     pen.oval(0, -0.06, looks["face"] + 0.04, looks["length"] + 0.07, looks["hair"])
     pen.oval(0, looks["fringe"] - 0.14, looks["face"], looks["length"], looks["skin"])
-    draw_eyes(pen, looks, feelings)
-    draw_nose(pen, looks, feelings)
-    draw_mouth(pen, feelings)
-    return pen.picture
+    wrinkles(pen)
+    _draw_eyes(pen, looks, feelings)
+    _draw_nose(pen, looks, feelings)
+    _draw_mouth(pen, feelings)
+    return pen
 
 
-def draw_eyes(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
+def _draw_eyes(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
     happy, sad, surprised, angry, disgusted, afraid = feelings
     # Eyes open with surprise and fear and narrow with disgust and joy.
     opening = 0.045 + 0.05 * max(surprised, afraid) - 0.025 * max(disgusted, 0.6 * happy)
@@ -118,7 +117,7 @@ def draw_eyes(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
         pen.line([(x - side * 0.10, height + slope), (x + side * 0.10, height - slope)])
 
 
-def draw_nose(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
+def _draw_nose(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
     disgusted = feelings[EMOTIONS.index("disgust")]
     pen.line([(0, -0.02), (-0.03, 0.10), (0.03, 0.10)], looks["skin"] - 60)
     for wrinkle in range(round(4 * disgusted)):
@@ -126,7 +125,7 @@ def draw_nose(pen: Pen, looks: dict[str, float], feelings: np.ndarray) -> None:
         pen.line([(-0.07, y), (0.07, y)], looks["skin"] - 70)
 
 
-def draw_mouth(pen: Pen, feelings: np.ndarray) -> None:
+def _draw_mouth(pen: Pen, feelings: np.ndarray) -> None:
     """Draw the mouth: corners up or down, open in surprise and fear, wavy in disgust.
 
     Anger shows teeth.

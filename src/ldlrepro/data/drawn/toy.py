@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldlrepro.core.files import atomically
+from ldlrepro.core.files import write_npz
 
 
 def toy(n: int, noise_variance: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -30,9 +30,4 @@ def toy(n: int, noise_variance: float, seed: int) -> tuple[np.ndarray, np.ndarra
 def write_toy(folder: Path, n: int, noise_variance: float, seed: int) -> None:
     """Write the toy data as ``table.npz``."""
     X, D = toy(n, noise_variance, seed)
-    atomically(folder / "table.npz", lambda part: _save_npz(part, X, D))
-
-
-def _save_npz(path: Path, X: np.ndarray, D: np.ndarray) -> None:
-    with open(path, "wb") as handle:
-        np.savez(handle, X=X, D=D)
+    write_npz(folder / "table.npz", {"X": X, "D": D})

@@ -7,13 +7,13 @@ gets its name when all images are done.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro.catalogue import DataSet
+from ldlrepro.core.at_once import one_by_one
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import locked
 from ldlrepro.data.images import faces
@@ -84,11 +84,12 @@ def find_eyes(
     table = found_table(images)
     beginning = table.with_name(f"{table.stem}.unfinished.csv")
     # Two searches at once would write over each other's beginnings.
+    look = partial(found_in, images)
     with locked(f"{images.parent.name}.eyes", data_dir):
         lines = {**read_found(table), **read_found(beginning)}
         to_do = [file for file in wanted if file not in lines]
         try:
-            for done, found in enumerate(_searched(images, to_do, workers), start=1):
+            for done, found in enumerate(one_by_one(look, to_do, workers, AT_ONCE), start=1):
                 lines[found.file] = found
                 progress(len(wanted) - len(to_do) + done, len(wanted))
                 if done % KEPT_EVERY == 0:
@@ -101,20 +102,6 @@ def find_eyes(
             beginning.unlink(missing_ok=True)
     given = sum(face.eyes is not None for face in known)
     return Search(table, [lines[file] for file in wanted], given)
-
-
-def _searched(images: Path, files: list[str], workers: int) -> Iterator[Found]:
-    """Yield the results in the order of the files."""
-    look = partial(found_in, images)
-    if workers == 1:
-        yield from map(look, files)
-        return
-    with ProcessPoolExecutor(workers) as pool:
-        try:
-            yield from pool.map(look, files, chunksize=AT_ONCE)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
 
 
 @cache

@@ -12,7 +12,7 @@ from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.images.faces import Eyes, Face
 from ldlrepro.data.images.pictures import PictureError, open_picture
-from ldlrepro.data.images.points import similarity
+from ldlrepro.data.images.points import moved, similarity
 
 BY_EYES, BY_LANDMARKS, CENTRE = "eyes", "landmarks", "centre"
 
@@ -70,12 +70,7 @@ def placed(image: Any, eyes: np.ndarray, crop: Crop) -> Any:
         image = image.resize(shrunk_size, Image.Resampling.BOX)
         shrunk = (eyes + 0.5) * ratio - 0.5
         matrix = similarity(shrunk, _pairs(crop.eyes))
-    back = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))[:2]
-    # Pillow counts from the corner of the first pixel, we from its middle.
-    back[:, 2] += 0.5 - back[:, :2] @ [0.5, 0.5]
-    size = (crop.width, crop.height)
-    data = tuple(back.ravel())
-    return image.transform(size, Image.Transform.AFFINE, data, Image.Resampling.BILINEAR)
+    return moved(image, matrix, (crop.width, crop.height), Image.Resampling.BILINEAR)
 
 
 def _centre(image: Any, crop: Crop) -> Any:

@@ -13,14 +13,12 @@ patterns with more than two changes have bin 242 in both orders.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ldlrepro.core.errors import UserError, unknown
+from ldlrepro.core.errors import unknown
 
 POINTS = 16
 RADIUS = 2
@@ -83,18 +81,3 @@ def lbp_histogram(image: np.ndarray) -> np.ndarray:
     inner = codes[RADIUS:-RADIUS, RADIUS:-RADIUS].astype(np.int64)
     counts = np.bincount(inner.ravel(), minlength=BINS)
     return counts / counts.sum()
-
-
-def lbp_features(paths: Sequence[Path]) -> np.ndarray:
-    """Return a row of 243 numbers for each image file."""
-    return np.array([lbp_histogram(_grey(path)) for path in paths])
-
-
-def _grey(path: Path) -> np.ndarray:
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as image:
-            return np.asarray(image.convert("L"))
-    except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
-        raise UserError(f"{path}: not a readable image ({error}). Replace the file.") from None

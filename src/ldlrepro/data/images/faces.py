@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import write_text
+from ldlrepro.core.files import csv_text, write_text
 
 MISSING, BROKEN, UNLABELLED, REPEATED = "missing", "broken", "unlabelled", "listed twice"
 DUPLICATE, GREY, POINTS = "duplicate", "grayscale", "points"
@@ -133,18 +132,16 @@ class FaceSet:
 
     def write(self, path: Path) -> None:
         """Write one CSV table: first the usable images in order, then those left out."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*COLUMNS, *(f"rating {name}" for name in self.labels)])
+        rows: list[list[str]] = [[*COLUMNS, *(f"rating {name}" for name in self.labels)]]
         complaints: dict[str, list[Problem]] = {}
         for problem in self.problems:
             complaints.setdefault(problem.file, []).append(problem)
         for face in self.faces:
-            writer.writerow(_cells(face, complaints.pop(face.file, [])))
+            rows.append(_cells(face, complaints.pop(face.file, [])))
         for name, problems in complaints.items():
             said = in_words(problems)
-            writer.writerow([name, "no", said] + [""] * (len(COLUMNS) - 3 + len(self.labels)))
-        write_text(path, text.getvalue())
+            rows.append([name, "no", said] + [""] * (len(COLUMNS) - 3 + len(self.labels)))
+        write_text(path, csv_text(rows))
 
     @classmethod
     def read(cls, path: Path, folder: Path) -> FaceSet:

@@ -7,13 +7,12 @@ user. The user's table takes precedence.
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import write_text
+from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.data.images.faces import Eyes
 from ldlrepro.data.images.points import EYES_HEADER, EYES_TABLE
 
@@ -62,9 +61,7 @@ def read_found(path: Path) -> dict[str, Found]:
 
 
 def write_found(path: Path, lines: Iterable[Found]) -> None:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *(line.cells for line in lines)])
-    write_text(path, text.getvalue())
+    write_text(path, csv_text([COLUMNS, *(line.cells for line in lines)]))
 
 
 def eyes_found(images: Path) -> Mapping[str, Found]:

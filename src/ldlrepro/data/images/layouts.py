@@ -121,27 +121,23 @@ def _last(name: str) -> str:
 def jaffe(folder: Folder) -> Listing:
     """Read JAFFE: ``KA.AN1.39.tiff`` is person, posed expression and line of the rating table."""
     table = folder.only(
-        "the README with the rating table, or ratings.csv",
-        lambda name: (
-            name.lower() == "ratings.csv" or re.match(r"read.?me.*", name, re.I) is not None
-        ),
+        "the README with the rating table",
+        lambda name: re.match(r"read.?me.*", name, re.I) is not None,
     )
-    if table.name.lower() == "ratings.csv":
-        return _rated_by_table(folder, table)
-    rated = _jaffe_table(table)
+    listed = _jaffe_table(table)
     listing = Listing(labels=EMOTIONS)
     for name in folder.images():
         parts = JAFFE_IMAGE.match(_last(name))
         if not parts:
             continue
-        person, ratings = rated.get(int(parts["number"]), ("", ()))
+        person, ratings = listed.get(int(parts["number"]), ("", ()))
         if person != parts["person"].upper():
             number = parts["number"]
             listing.unlabelled(name, f"line {number} of {table.name} is " + (person or "absent"))
         else:
             listing.faces.append(Face(name, person, ratings=ratings))
-            del rated[int(parts["number"])]
-    for number, (person, _) in rated.items():
+            del listed[int(parts["number"])]
+    for number, (person, _) in listed.items():
         said = Problem(f"{person}, number {number}", MISSING, f"a line of {table.name}, no image")
         listing.problems.append(said)
     return listing
@@ -158,8 +154,8 @@ def _jaffe_table(path: Path) -> dict[int, tuple[str, tuple[float, ...]]]:
     return {int(m[1]): (m[3].upper(), tuple(float(value) for value in m[2].split())) for m in found}
 
 
-def bu_3dfe(folder: Folder) -> Listing:
-    """Read BU-3DFE (``F0001_AN01WH_F2D.bmp``). Its ratings come from ratings.csv."""
+def rated(folder: Folder) -> Listing:
+    """Read images that ratings.csv lists, such as those of BU-3DFE (``F0001_AN01WH_F2D.bmp``)."""
     table = folder.only("ratings.csv", lambda name: name.lower() == "ratings.csv")
     return _rated_by_table(folder, table)
 
@@ -311,14 +307,15 @@ def _age(text: str) -> float | None:
 
 LAYOUTS: dict[str, Callable[[Folder], Listing]] = {
     "jaffe": jaffe,
-    "bu_3dfe": bu_3dfe,
+    "bu_3dfe": rated,
     "morph": morph,
     "fgnet": fgnet,
     "cacd": cacd,
     "utkface": utkface,
+    "rated": rated,
 }
-GREY_LAYOUTS = ("jaffe",)
-"""Layouts with grey images only, for which no grey image is reported."""
+GREY_LAYOUTS = ("jaffe", "rated")
+"""Layouts of images that may all be grey, for which no grey image is reported."""
 
 
 def belongs(layout: str, name: str) -> bool:

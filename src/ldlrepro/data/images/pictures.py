@@ -115,25 +115,16 @@ def _on_white(image: Any) -> tuple[Any, list[str]]:
 
 def _upright(opened: Any, image: Any) -> tuple[Any, list[str]]:
     """Turn and mirror the image as its EXIF tag says. An unreadable tag is ignored."""
-    from PIL import Image
+    from PIL import ImageOps
 
     try:
         held = opened.getexif().get(ORIENTATION, 1)
     except Exception:  # whatever broken notes lead to
         return image, []
-    way = Image.Transpose
-    ways = {
-        2: way.FLIP_LEFT_RIGHT,
-        3: way.ROTATE_180,
-        4: way.FLIP_TOP_BOTTOM,
-        5: way.TRANSPOSE,
-        6: way.ROTATE_270,
-        7: way.TRANSVERSE,
-        8: way.ROTATE_90,
-    }
-    if held not in ways:
+    if held not in range(2, 9):
         return image, []
-    return image.transpose(ways[held]), [f"turned by its EXIF note, orientation {held}"]
+    image.getexif()[ORIENTATION] = held
+    return ImageOps.exif_transpose(image), [f"turned by its EXIF note, orientation {held}"]
 
 
 def _unknown(path: Path) -> str:

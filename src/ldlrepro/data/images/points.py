@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -91,3 +92,16 @@ def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     m = (centred.conj() * (zb - zb.mean())).sum() / spread
     t = zb.mean() - m * za.mean()
     return np.array([[m.real, -m.imag, t.real], [m.imag, m.real, t.imag]])
+
+
+def moved(
+    image: Any, matrix: np.ndarray, size: tuple[int, int], resampling: Any, fill: int | None = None
+) -> Any:
+    """Return a Pillow image whose points were moved by a 2 x 3 matrix, at a size."""
+    from PIL import Image
+
+    back = np.linalg.inv(np.vstack([matrix, [0, 0, 1]]))[:2]
+    # Pillow counts from the corner of the first pixel, we from its middle.
+    back[:, 2] += 0.5 - back[:, :2] @ [0.5, 0.5]
+    data = tuple(back.ravel())
+    return image.transform(size, Image.Transform.AFFINE, data, resampling, fillcolor=fill)

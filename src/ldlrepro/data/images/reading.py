@@ -9,6 +9,7 @@ import numpy as np
 
 from ldlrepro.catalogue import DataSet
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import DataUnavailable
 from ldlrepro.data.images.age_distributions import age_distributions, age_grid
 from ldlrepro.data.images.checks import checked
@@ -24,7 +25,7 @@ AGE_WIDTH = 2.0
 def load_faces(data_set: DataSet, data_dir: Path) -> FaceSet:
     """Return the images of a data set that was fetched and prepared."""
     dataset_id = data_set.id
-    table = faces_table(dataset_id, data_dir)
+    table = Workspace(data=data_dir).faces(dataset_id)
     if not table.is_file():
         raise DataUnavailable(
             f"{dataset_id}: there is no table of its images. Type `ldlrepro fetch {dataset_id}` "
@@ -39,11 +40,6 @@ def load_faces(data_set: DataSet, data_dir: Path) -> FaceSet:
 def images_folder(data_set: DataSet, data_dir: Path) -> Path:
     """Return the folder of a data set's images, which another data set may own."""
     return data_dir / "raw" / (data_set.images_of or data_set.id) / "images"
-
-
-def faces_table(dataset_id: str, data_dir: Path) -> Path:
-    """Return the table of a data set's images."""
-    return data_dir / "ready" / f"{dataset_id}.images.csv"
 
 
 def read_faces(data_set: DataSet, images: Path) -> FaceSet:

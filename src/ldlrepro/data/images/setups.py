@@ -6,6 +6,9 @@ the list of a paper puts it beside the images.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from ldlrepro.catalogue import DataSet
@@ -51,17 +54,9 @@ def _by_list(faces: FaceSet, folder: Folder, name: str, listed: str) -> FaceSet:
     return faces.chosen(rows, f"{name}: {len(rows)} of the {len(wanted)} names in {listed}")
 
 
-def _any(faces: FaceSet, asked: int, rng: np.random.Generator) -> np.ndarray:
-    return _drawn(np.arange(len(faces)), asked, rng)
-
-
-def _white(faces: FaceSet, asked: int, rng: np.random.Generator) -> np.ndarray:
-    rows = np.flatnonzero([face.origin == "W" for face in faces.faces])
+def _drawn(faces: FaceSet, asked: int, rng: np.random.Generator, origin: str = "") -> np.ndarray:
+    rows = np.flatnonzero([origin in ("", face.origin) for face in faces.faces])
     _need(faces, len(rows), "White")
-    return _drawn(rows, asked, rng)
-
-
-def _drawn(rows: np.ndarray, asked: int, rng: np.random.Generator) -> np.ndarray:
     return np.sort(rng.choice(rows, size=min(asked, len(rows)), replace=False))
 
 
@@ -88,4 +83,8 @@ def _need(faces: FaceSet, found: int, what: str) -> None:
         )
 
 
-RULES = {"any": _any, "white": _white, "balanced": _balanced}
+RULES: dict[str, Callable[[FaceSet, int, np.random.Generator], np.ndarray]] = {
+    "any": _drawn,
+    "white": partial(_drawn, origin="W"),
+    "balanced": _balanced,
+}
