@@ -219,7 +219,7 @@ def check_weights(mine: Examined) -> Iterator[Finding]:
 # ---------------------------------------------------------------------- measures
 
 
-def check_metric(mine: Examined) -> Iterator[Finding]:
+def check_measure(mine: Examined) -> Iterator[Finding]:
     """Yield the findings about an own measure."""
     from ldl import metrics
     from ldlrepro.judge.measures import own_value
@@ -255,6 +255,6 @@ def check_metric(mine: Examined) -> Iterator[Finding]:
 CHECKS = {
     "method": check_method,
     "dataset": check_dataset,
-    "metric": check_metric,
+    "measure": check_measure,
     "weight": check_weights,
 }
