@@ -8,7 +8,9 @@ from typing import Any
 
 from ldlrepro.catalogue import Project, from_environment
 from ldlrepro.catalogue.project import OWN_FILES
-from ldlrepro.plan import Plan, Unit
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.plan import Chunk, Plan, Unit
+from ldlrepro.train.unit import UnitJob
 
 
 def project() -> Project:
@@ -22,6 +24,20 @@ def known(name: str) -> Any:
 
 def unit(protocol: str, data_set: str, method: str) -> Unit:
     return Plan(project()).unit(protocol, data_set, method)
+
+
+def job(of: Unit, folds: str, results: str = "results", **changes: Any) -> UnitJob:
+    """Some folds of a unit, recorded and kept below ``results``."""
+    chunk, here, there = Chunk.parse(of, folds), Workspace(), Workspace(Path(results))
+    return UnitJob(
+        chunk=chunk,
+        ready=here.ready(of.data_set.id),
+        folds=here.folds(of.protocol.id, of.data_set.id),
+        record=chunk.record(there.results),
+        journal=there.journal(of.key),
+        seed=2026,
+        **changes,
+    )
 
 
 def own_files(path: Path) -> None:

@@ -24,7 +24,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-from sklearn.utils import estimator_checks, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted
 
@@ -83,32 +83,7 @@ def test_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@needs_torch
-@pytest.mark.parametrize("name", IMAGES)
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_valid_tag_types,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_mixin_order,
-    ],
-    ids=lambda check: check.__name__,
-)
-@pytest.mark.filterwarnings("ignore")
-def test_check_of_scikit_learn_that_fits_nothing(name, check):
-    """All others feed tables, which estimators on images refuse."""
-    check(name, cheap(name))
-
-
 # ---------------------------------------------------------------------- daily work
-
-table = pytest.mark.parametrize("name", TABLES)
 
 
 def distributions(P: np.ndarray) -> bool:
@@ -126,7 +101,7 @@ def test_tags_say_what_it_takes(name):
     assert not tags.input_tags.allow_nan
 
 
-@table
+@pytest.mark.parametrize("name", KINDS)
 def test_in_a_pipeline_scored_and_pickled(name):
     X, D = sample(n=24)
     line = make_pipeline(MaxAbsScaler(), cheap(name))

@@ -21,9 +21,11 @@ from ldlrepro.data.fetch import fetch
 from ldlrepro.data.registry import load_ready, prepare
 from ldlrepro.folds.splits import folds_seed, make_folds, write_folds
 from ldlrepro.judge.judging import Judge
-from ldlrepro.plan import Chunk, Plan
+from ldlrepro.plan import Plan
 from ldlrepro.train.unit import UnitJob
 from ldlrepro.workflow.rules import Rules
+from tests import here
+from tests.fetch_server import Server
 from tests.mlflow_server import MlflowServer
 from tests.unit.sources import forget
 
@@ -159,16 +161,7 @@ class Checkout:
         write_folds(RESULTS / "folds" / "tiny" / "toy.npz", folds, meta)
 
     def job(self, method: str = "near", folds: str = "0-3", **changes) -> UnitJob:
-        chunk = Chunk.parse(self.plan.unit("tiny", "toy", method), folds)
-        job = UnitJob(
-            chunk=chunk,
-            ready=DATA / "ready" / "toy.npz",
-            folds=RESULTS / "folds" / "tiny" / "toy.npz",
-            record=chunk.record(RESULTS),
-            journal=RESULTS / "journal" / chunk.unit.key,
-            seed=2026,
-        )
-        return replace(job, **changes)
+        return replace(here.job(self.plan.unit("tiny", "toy", method), folds), **changes)
 
 
 @pytest.fixture
@@ -215,3 +208,11 @@ def own_server(empty_store, tmp_path) -> Iterator[MlflowServer]:
     started.start()
     yield started
     started.kill()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server of raw files."""
+    running = Server()
+    yield running
+    running.close()

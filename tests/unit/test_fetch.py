@@ -7,7 +7,7 @@ import io
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,6 @@ from tests.fetch_server import (
 )
 
 # ---------------------------------------------------------------------- downloads
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
-    yield running
-    running.close()
 
 
 def test_a_plain_download_arrives_and_is_recorded(tmp_path: Path, server: Server) -> None:

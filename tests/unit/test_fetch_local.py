@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,6 @@ from tests.fetch_server import (
     get,
 )
 from tests.here import known
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
-    yield running
-    running.close()
 
 
 def mirror_with(tmp_path: Path, content: bytes, place: str = "data.bin") -> Path:

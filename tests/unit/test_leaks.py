@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from ldlrepro.folds.leaks import check_leaks, row_classes
 from ldlrepro.folds.splits import Fold
-from tests.unit.protocols import make_folds
 
 NOBODY = np.array([], dtype=np.int64)
 
@@ -86,18 +84,3 @@ def test_minus_zero_equals_zero():
     X[0, 0], X[3] = 0.0, X[0]
     X[3, 0] = -0.0
     assert check_leaks(X, D, [fold([0, 1], [2, 3])], None).twin_features == 1
-
-
-@pytest.mark.parametrize(
-    "protocol",
-    [
-        {"scheme": "kfold", "folds": 5, "repeats": 2, "validation": "next_fold"},
-        {"scheme": "kfold", "folds": 5, "validation": "holdout"},
-        {"scheme": "shuffle_split", "train_share": 0.8, "repeats": 4, "validation": "holdout"},
-    ],
-)
-def test_no_protocol_makes_a_broken_split(protocol):
-    X, D = rows(40)
-    report = check_leaks(X, D, make_folds(protocol, 40, ("seed",)), None)
-    assert not report.broken
-    assert report.text() == "none found"

@@ -43,37 +43,3 @@ def test_nothing_is_scaled_mixed_or_chosen_where_a_paper_does_not_say_so(method)
     assert made.scales_itself or told.parameters["standardise"] is False
     left = {name for name in made.candidates if getattr(made, name) == "auto"}
     assert left <= set(told.grid)
-
-
-@pytest.mark.parametrize(
-    ("method", "expected"),
-    [
-        (
-            "sa_bfgs",
-            {
-                "max_iter": 300,
-                "solver": "lbfgs",
-                "fit_intercept": False,
-                "alpha": 0.0,
-                "init": "identity",
-                "random_state": None,
-                "pairs": 20,
-                "tol": 0.0,
-                "standardise": False,
-            },
-        ),
-        (
-            "cpnn",
-            {"smallest_step": 0.0024787521766663585, "hidden_layer_sizes": 50, "max_iter": 100},
-        ),
-        ("ldsvr", {"C": 1.0, "epsilon": 0.1, "width": 1.0}),
-        ("pt_bayes", {"covariance_type": "shrunk", "worth": None}),
-        (
-            "ldl_hr",
-            {"alpha": 1e-4, "margin_weight": 1e4, "max_iter": 1000, "standardise": False},
-        ),
-    ],
-)
-def test_resolved_settings_are_those_of_the_records(method, expected):
-    found = PROJECT.method(method).estimator().get_params()
-    assert {name: found[name] for name in expected} == expected

@@ -51,22 +51,6 @@ def test_a_unit_leaves_rows_and_predictions_that_belong_together(ready):
     assert len({row.seed for row in rows}) == 4
 
 
-def test_chunks_compute_what_the_whole_unit_computes(ready):
-    ready.write(
-        "config/methods/small.yaml",
-        "title: small\nclass: ldl.RFRegression\nparameters: {n_estimators: 2}\n",
-    )
-    jobs = [ready.job("small", folds) for folds in ("0-3", "2-3", "0-1")]
-    rows = [row for job in jobs for row in run_unit(job)]
-    whole, *parts = (read_predictions(job.record) for job in jobs)
-    together = parts[0] | parts[1]
-    assert whole.keys() == together.keys()
-    for key, P in whole.items():
-        np.testing.assert_array_equal(P, together[key])
-    assert len({row.folds_sha256 for row in rows}) == 1
-    assert len({row.seed for row in rows}) == 4
-
-
 def test_missing_data_become_rows_with_the_reason(ready):
     meta = json.dumps({"dataset": "toy", "available": False, "reason": "ask the authors"})
     np.savez(DATA / "ready" / "toy.npz", meta=np.array(meta))

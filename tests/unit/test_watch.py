@@ -9,21 +9,14 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.pixels import make_pixels
-from ldlrepro.plan import Chunk, Unit
 from ldlrepro.train import cards
 from ldlrepro.train.long_training import Curve, FoldName, FoldWatch, parse_rows, read_rows
 from ldlrepro.train.records import OK, UNAVAILABLE, read_predictions
 from ldlrepro.train.records import read_rows as read_rows_of_record
 from ldlrepro.train.unit import UnitJob, run_unit
+from tests import here
 from tests.here import known, unit
 from tests.traps import Trap
-
-DATA, RESULTS = Path("data"), Path("results")
-
-
-def a_unit() -> Unit:
-    return unit("photos", "drawn_fgnet", "steps")
-
 
 PAPER = """
 title: Two folds on drawn photographs
@@ -116,15 +109,7 @@ def photos(checkout):
 
 
 def job(name: str = "results") -> UnitJob:
-    chunk = Chunk(a_unit(), 0, 1)
-    return UnitJob(
-        chunk=chunk,
-        ready=DATA / "ready" / "drawn_fgnet.npz",
-        folds=RESULTS / "folds" / "photos" / "drawn_fgnet.npz",
-        record=chunk.record(name),
-        journal=Path(name) / "journal",
-        seed=2026,
-    )
+    return here.job(unit("photos", "drawn_fgnet", "steps"), "0-1", name)
 
 
 def states(name: str = "results") -> list[str]:
@@ -201,7 +186,7 @@ def test_a_damaged_state_is_no_state(photos):
     own_steps.stop_at = 40
     with pytest.raises(KeyboardInterrupt):
         run_unit(job())
-    (path,) = (RESULTS / "journal").rglob("*.state")
+    (path,) = Path("results/journal").rglob("*.state")
     path.write_bytes(path.read_bytes()[:200])
     own_steps.stop_at = None
     steps_done()

@@ -10,17 +10,10 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.pixels import make_pixels
-from ldlrepro.plan import Chunk, Unit
 from ldlrepro.train.long_training import FoldWatch
 from ldlrepro.train.records import OK, read_predictions
 from ldlrepro.train.unit import UnitJob, run_unit
-from tests.here import known, unit
-
-DATA, RESULTS = Path("data"), Path("results")
-
-
-def a_unit() -> Unit:
-    return unit("drf_morph", "drawn_morph", "drf@small")
+from tests import here
 
 
 @pytest.fixture
@@ -32,16 +25,8 @@ def job(checkout) -> UnitJob:
     for words in (["fetch", "drawn_morph"], ["prepare", "drawn_morph"]):
         assert cli.main(words) == 0
     assert cli.main(["folds", "drf_morph", "drawn_morph"]) == 0
-    make_pixels(known("drawn_morph"), Workspace())
-    chunk = Chunk(a_unit(), 0, 0)
-    return UnitJob(
-        chunk=chunk,
-        ready=DATA / "ready" / "drawn_morph.npz",
-        folds=RESULTS / "folds" / "drf_morph" / "drawn_morph.npz",
-        record=chunk.record(RESULTS),
-        journal=RESULTS / "journal",
-        seed=2026,
-    )
+    make_pixels(here.known("drawn_morph"), Workspace())
+    return here.job(here.unit("drf_morph", "drawn_morph", "drf@small"), "0-0")
 
 
 def test_a_killed_training_ends_with_the_bits_of_one_that_was_not(job, monkeypatch):

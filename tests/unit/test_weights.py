@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +41,6 @@ KERAS = {"colours": "bgr", "mean": [103.939, 116.779, 123.68], "std": [1, 1, 1]}
 def small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, sizes in SMALL.items():
         monkeypatch.setitem(backbones.STANDARD, name, sizes)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
-    yield running
-    running.close()
 
 
 def state_of(name: str = "vgg16", seed: int = 1, convolutions: bool = False) -> dict[str, Any]:
