@@ -73,7 +73,7 @@ def test_persons_on_both_sides_are_counted_fold_by_fold():
     folds = [fold([0, 2, 4], [1, 3, 5]), fold([0, 1, 2], [3, 4, 5]), fold([0, 1], [2, 3])]
     report = check_leaks(X, D, folds, persons)
     assert report.shared_groups == 3 + 1 + 0
-    assert report.text() == "persons on both sides in 4 cases"
+    assert report.text() == "a person in training and test in 4 cases"
     assert not report.broken
 
 

@@ -344,7 +344,7 @@ class Project:
             return str(path)
 
     def file_of(self, kind: str, name: str) -> Path:
-        """Return the YAML file of a data set, method (without variant), measure, paper or weight."""
+        """Return the YAML file of a data set, method (not variant), measure, paper or weight."""
         own = self.own.found[kind].get(name)
         return own.path if own else self._checkouts_file(kind, name)
 

@@ -63,8 +63,10 @@ def check(args: argparse.Namespace) -> int:
     elif wrong:
         print(f"{wrong} of {counted(len(seen), 'check')} found something wrong.", file=sys.stderr)
     else:
-        where = {"paper": "it", "weight": "a paper with it"}.get(
-            mine.kind, "it on small synthetic data, which takes a minute"
-        )
+        where = {
+            "paper": "it",
+            "weight": "a paper with it",
+            "dataset": "the demo's methods on it",
+        }.get(mine.kind, "it on small synthetic data, which takes a minute")
         print(f"Nothing wrong. To run {where}:\n  {mine.next_command()}")
     return 1 if wrong else 0

@@ -242,7 +242,7 @@ def _in_words(row: Row) -> Row:
 
 @verb(table=True)
 def doctor(args: argparse.Namespace) -> int:
-    """Check whether this machine can run the workflow: what was found, what it means, what to do."""
+    """Check whether this machine can run the workflow, and say what to do where it cannot."""
     from ldlrepro.doctor.lines import BAD
     from ldlrepro.doctor.machine import examine
 

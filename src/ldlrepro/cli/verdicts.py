@@ -15,7 +15,7 @@ from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
 from ldlrepro.cli.output import COLOURS, answer, coloured, paragraph, show, width
 from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.core.progress import say
 
 if TYPE_CHECKING:
@@ -110,7 +110,10 @@ def _only(
         return found
     printed = list(dict.fromkeys(names(row)[0] for row in rows))
     told = f" There are: {', '.join(printed)}" if len(printed) < MANY else ""
-    raise UserError(f"no printed number for {column} '{wanted}'.{nearest(wanted, printed) or told}")
+    from ldlrepro.catalogue.project import plain
+
+    meant = nearest(wanted, printed) or nearest(plain(wanted), printed) or told
+    raise UserError(f"no printed number for {column} '{wanted}'.{meant}")
 
 
 def _names_of_method(row: VerdictRow) -> tuple[str, str, str]:
@@ -194,6 +197,9 @@ def explain(args: argparse.Namespace) -> int:
     project = judge.project
     if (named := project.id_called("dataset", args.cell)) in project.data_set_ids:
         return _explain_data_set(project.data_set(named), args.json)
+    known = [*project.data_set_ids, *project.paper_ids]
+    if "/" not in args.cell and project.id_called("paper", args.cell) not in known:
+        raise unknown("data set or paper", args.cell, known, "A cell is PAPER/TABLE/...")
     paper = project.paper(project.id_called("paper", args.cell.partition("/")[0]))
     (answered,) = answers_of(judge, [paper])
     facts = explain(args.cell, answered, project)

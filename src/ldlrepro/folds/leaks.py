@@ -40,7 +40,7 @@ class LeakReport:
                 f" ({self.twin_rows} with the same labels too)"
             )
         if self.shared_groups > 0:
-            found.append(f"persons on both sides in {self.shared_groups} cases")
+            found.append(f"a person in training and test in {self.shared_groups} cases")
         return "; ".join(found) or "none found"
 
     def to_dict(self) -> dict[str, Any]:
