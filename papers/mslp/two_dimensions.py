@@ -27,7 +27,6 @@ from ldl.neighbours.knn import AAKNN
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.data.dataset import Dataset
 from ldlrepro.experiments import Inputs, Outcome
-from ldlrepro.folds.splits import Fold
 
 from .two_dimensions_drawn import draw, picture
 
@@ -54,8 +53,7 @@ class Plane:
 
     model: Any
     places: np.ndarray
-    fitted: float
-    held_out: float
+    mixed: float
 
 
 @dataclass(frozen=True)
@@ -65,18 +63,9 @@ class Planes:
     chosen: Plane
     """Values chosen on hold-outs."""
     clearest: Plane
-    """Values with the least mixed colours among the fitted rows."""
+    """Values with the least mixed colours."""
     grid: list[Mapping[str, Any]]
     over_grid: list[float]
-
-
-@dataclass(frozen=True)
-class Task:
-    """A data set with its folds and the number of neighbours to look at."""
-
-    data: Dataset
-    folds: list[Fold]
-    neighbours: int
 
 
 Found = dict[str, Planes]
@@ -101,18 +90,18 @@ def measure(
     available = inputs.available()
     here = {number: dataset for number, dataset in figures.items() if dataset in available}
     for number, dataset in here.items():
-        task = Task(inputs.load(dataset), inputs.folds(dataset), neighbours)
-        found[dataset] = _all_planes(inputs, task, methods)
-        raw = _mixing_of_features(task)
+        data = inputs.load(dataset)
+        found[dataset] = _all_planes(inputs, data, methods, neighbours)
+        raw = mixing(data.X, data.D, neighbours)
         title = f"{dataset}: how mixed the colours are (0 sorted, 1 at random)"
         outcome.add_table(title, MIXED, _rows(found[dataset], raw))
         outcome.facts |= _facts(dataset, found[dataset], raw)
-        outcome.series[number] = _picture(task.data, found[dataset], neutral.get(dataset))
+        outcome.series[number] = _picture(data, found[dataset], neutral.get(dataset))
     rows = []
     for with_noise, without in noisy.items():
         if {with_noise, without} <= set(found):
-            task = Task(inputs.load(without), [], neighbours)
-            costs = _noise_costs(task, inputs.load(with_noise), found[without])
+            both = inputs.load(without), inputs.load(with_noise)
+            costs = _noise_costs(*both, found[without], neighbours)
             rows += [[with_noise, name, *_spread(ratios)] for name, ratios in costs.items()]
             for name, ratios in costs.items():
                 pair = f"noise cost of {name} on {with_noise}"
@@ -123,40 +112,34 @@ def measure(
     return outcome
 
 
-def _all_planes(inputs: Inputs, task: Task, methods: Mapping[str, str]) -> Found:
+def _all_planes(
+    inputs: Inputs, data: Dataset, methods: Mapping[str, str], neighbours: int
+) -> Found:
     makers: dict[str, Callable[..., Any]] = {
         name: partial(inputs.estimator, method) for name, method in methods.items()
     }
     makers[UNCENTRED] = partial(UncentredLPP, pca_keep=[1.0], graph_neighbors=[5, 10, 15])
     found = {}
     for name, make in makers.items():
-        seed = seed_for(
-            inputs.project.run.seed,
-            "two dimensions",
-            task.data.id,
-            methods.get(name, name),
-        )
-        model = make(u=DIMENSIONS / task.data.X.shape[1], random_state=seed)
-        found[name] = _planes(task, model.fit(task.data.X, task.data.D))
-        inputs.say(f"{task.data.id}: {name}, colours mixed {found[name].chosen.fitted:.3f}")
+        place = ("two dimensions", data.id, methods.get(name, name))
+        seed = seed_for(inputs.project.run.seed, *place)
+        model = make(u=DIMENSIONS / data.X.shape[1], random_state=seed)
+        found[name] = _planes(data, model.fit(data.X, data.D), neighbours)
+        inputs.say(f"{data.id}: {name}, colours mixed {found[name].chosen.mixed:.3f}")
     return found
 
 
-def _planes(task: Task, model: Any) -> Planes:
-    X, D = task.data.X, task.data.D
+def _planes(data: Dataset, model: Any, neighbours: int) -> Planes:
+    X, D = data.X, data.D
     grid = combinations({name: as_list(getattr(model, name)) for name in model.searched})
-    over_grid = [
-        mixing(again(model, X, D, values).transform(X), D, task.neighbours) for values in grid
-    ]
+
+    def plane(model: Any) -> Plane:
+        places = model.transform(X)
+        return Plane(model, places, mixing(places, D, neighbours))
+
+    over_grid = [plane(again(model, X, D, values)).mixed for values in grid]
     best = grid[first_best(np.array(over_grid), True)]
-    return Planes(_plane(task, model), _plane(task, again(model, X, D, best)), grid, over_grid)
-
-
-def _plane(task: Task, model: Any) -> Plane:
-    places = model.transform(task.data.X)
-    held_out = [_held_out(task, model, fold) for fold in task.folds]
-    fitted = mixing(places, task.data.D, task.neighbours)
-    return Plane(model, places, fitted, statistics.fmean(held_out))
+    return Planes(plane(model), plane(again(model, X, D, best)), grid, over_grid)
 
 
 def again(model: Any, X: np.ndarray, D: np.ndarray, values: Mapping[str, Any]) -> Any:
@@ -175,15 +158,8 @@ def mixing(places: np.ndarray, D: np.ndarray, neighbours: int) -> float:
     # A row with many twins may not be in its own list; then the last entry is left out.
     others[others.all(axis=1), -1] = False
     near = D[order[others].reshape(len(D), neighbours)]
-    return float(_label_distances(D, near).mean() / mean_label_distance(D))
-
-
-def mixing_of_new(
-    places: np.ndarray, D: np.ndarray, new: np.ndarray, truth: np.ndarray, neighbours: int
-) -> float:
-    """Measure mixing of new rows, which nothing was fitted on, among fitted ones."""
-    order = AAKNN(neighbours, standardise=False, mean_share=None).fit(places, D).kneighbors(new)
-    return float(_label_distances(truth, D[order]).mean() / mean_label_distance(D))
+    apart = np.linalg.norm(near - D[:, None, :], axis=2).mean()
+    return float(apart / mean_label_distance(D))
 
 
 def mean_label_distance(D: np.ndarray) -> float:
@@ -193,26 +169,9 @@ def mean_label_distance(D: np.ndarray) -> float:
     return float(lengths.sum() / (len(D) * (len(D) - 1)))
 
 
-def _label_distances(D: np.ndarray, others: np.ndarray) -> np.ndarray:
-    return np.asarray(np.linalg.norm(others - D[:, None, :], axis=2))
-
-
-def _held_out(task: Task, model: Any, fold: Fold) -> float:
-    """Measure mixing of held-out rows, with the model's values and directions of training rows."""
-    X, D = task.data.X, task.data.D
-    fitted = again(model, X[fold.train], D[fold.train], {})
-    places, new = fitted.transform(X[fold.train]), fitted.transform(X[fold.test])
-    return mixing_of_new(places, D[fold.train], new, D[fold.test], task.neighbours)
-
-
-def _mixing_of_features(task: Task) -> tuple[float, float]:
-    """Measure mixing by neighbours in the features: fitted and held-out rows."""
-    X, D, k = task.data.X, task.data.D, task.neighbours
-    new = [mixing_of_new(X[f.train], D[f.train], X[f.test], D[f.test], k) for f in task.folds]
-    return mixing(X, D, k), statistics.fmean(new)
-
-
-def _noise_costs(task: Task, noisy: Dataset, found: Found) -> dict[str, list[float]]:
+def _noise_costs(
+    clean: Dataset, noisy: Dataset, found: Found, neighbours: int
+) -> dict[str, list[float]]:
     """Return what noise costs, grid point by grid point.
 
     Noise blurs any picture of noisy rows, so directions are judged on the rows without it. The cost
@@ -222,10 +181,10 @@ def _noise_costs(task: Task, noisy: Dataset, found: Found) -> dict[str, list[flo
     costs: dict[str, list[float]] = {}
     for name, planes in found.items():
         costs[name] = []
-        for values, clean in zip(planes.grid, planes.over_grid, strict=True):
+        for values, without in zip(planes.grid, planes.over_grid, strict=True):
             learned = again(planes.chosen.model, noisy.X, noisy.D, values)
-            places = learned.transform(task.data.X)
-            costs[name].append(mixing(places, task.data.D, task.neighbours) / clean)
+            places = learned.transform(clean.X)
+            costs[name].append(mixing(places, clean.D, neighbours) / without)
     return costs
 
 
@@ -234,11 +193,9 @@ def _noise_costs(task: Task, noisy: Dataset, found: Found) -> dict[str, list[flo
 NOISE = ["noisy set", "method", "lowest over the grid", "median", "highest"]
 MIXED = [
     "method",
-    "fitted rows",
-    "held-out rows",
-    "values chosen on hold-outs",
-    "fitted, clearest values",
-    "held-out, clearest values",
+    "by values chosen on hold-outs",
+    "these values",
+    "by the clearest values",
     "clearest values",
     "lowest over the grid",
     "median",
@@ -246,13 +203,13 @@ MIXED = [
 ]
 
 
-def _rows(found: Found, raw: tuple[float, float]) -> Iterator[list[Any]]:
+def _rows(found: Found, raw: float) -> Iterator[list[Any]]:
     for name, planes in found.items():
         row: list[Any] = [name]
         for plane in (planes.chosen, planes.clearest):
-            row += [round(plane.fitted, 3), round(plane.held_out, 3), _values(plane.model)]
+            row += [round(plane.mixed, 3), _values(plane.model)]
         yield [*row, *_spread(planes.over_grid)]
-    yield ["all features", round(raw[0], 3), round(raw[1], 3), *[""] * (len(MIXED) - 3)]
+    yield ["all features", round(raw, 3), *[""] * (len(MIXED) - 2)]
 
 
 def _values(model: Any) -> str:
@@ -263,14 +220,14 @@ def _spread(values: list[float]) -> list[float]:
     return [round(value, 3) for value in (min(values), statistics.median(values), max(values))]
 
 
-def _facts(dataset: str, found: Found, raw: tuple[float, float]) -> dict[str, float]:
+def _facts(dataset: str, found: Found, raw: float) -> dict[str, float]:
     (first, mine), *rivals = found.items()
-    over = mine.chosen.fitted / raw[0]
+    over = mine.chosen.mixed / raw
     facts = {f"mixing of {first} over all features on {dataset}": _short(over)}
     for name, rival in rivals:
         pair = f"mixing of {first} over {name} on {dataset}"
-        facts[pair] = _short(mine.chosen.fitted / rival.chosen.fitted)
-        facts[f"least {pair}"] = _short(mine.clearest.fitted / rival.clearest.fitted)
+        facts[pair] = _short(mine.chosen.mixed / rival.chosen.mixed)
+        facts[f"least {pair}"] = _short(mine.clearest.mixed / rival.clearest.mixed)
     return facts
 
 
@@ -282,5 +239,5 @@ def _picture(data: Dataset, found: Found, neutral: int | None) -> dict[str, Any]
     panels = {name: planes.chosen for name, planes in found.items()}
     name, planes = next(iter(found.items()))
     panels[f"{name}, clearest values"] = planes.clearest
-    shown = {name: (plane.places, plane.fitted) for name, plane in panels.items()}
+    shown = {name: (plane.places, plane.mixed) for name, plane in panels.items()}
     return picture(data.D, data.labels, shown, neutral)

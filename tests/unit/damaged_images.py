@@ -148,7 +148,7 @@ def links_and_names(folder: Path) -> Iterator[Damaged]:
         raw = b"bytes_" + code + b".jpg"
         with open(os.path.join(os.fsencode(folder), raw), "wb") as handle:
             handle.write(stored(noise(), "JPEG"))
-        yield Damaged(ascii(os.fsdecode(raw))[1:-1], BROKEN, "its name is no UTF-8", listed=0)
+        yield Damaged(ascii(os.fsdecode(raw))[1:-1], BROKEN, "its name is not UTF-8", listed=0)
     (folder / "listed.jpg").write_bytes(stored(noise(), "JPEG"))
     yield Damaged("listed.jpg", REPEATED, "the same words, the first line counts", listed=2)
     for name in ("pair_1.jpg", "pair_2.jpg"):

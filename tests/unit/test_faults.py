@@ -201,7 +201,7 @@ def validation_outside(done):
     path = done.job().folds
     folds, meta = read_folds(path)
     write_folds(path, [replace(fold, validation=fold.test) for fold in folds], meta)
-    return "15 validation rows that are no training rows", f"rm {path}"
+    return "15 validation rows that are not training rows", f"rm {path}"
 
 
 def other_indices(done):

@@ -29,7 +29,6 @@ def test_a_clean_split_has_nothing_to_report():
         "folds": 1,
         "shared_rows": 0,
         "validation_outside_train": 0,
-        "untested_rows": 4,
         "twin_features": 0,
         "twin_rows": 0,
         "shared_groups": -1,

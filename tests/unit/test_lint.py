@@ -243,7 +243,7 @@ def test_a_wide_table_is_read_by_the_names_that_people_write(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("0.41", "0,41", "line 2: '0,41' is no number"),
+        ("0.41", "0,41", "line 2: '0,41' is not a number"),
         ("Method", "Algorithm", "no column 'method'"),
         ("rival", "ours", "line 3: the same cell as line 2"),
     ],

@@ -31,8 +31,8 @@ def test_values_in_a_field_of_numbers_are_read_as_well() -> None:
     [
         (b"", "holds no stored tensors"),
         (model([]), "holds no stored tensors"),
-        (b"\xff" * 40, "cut off, or no ONNX file"),
-        (b"\x0b\x0c", "no ONNX file"),
+        (b"\xff" * 40, "cut off, or not an ONNX file"),
+        (b"\x0b\x0c", "not an ONNX file"),
         (b"PK\x03\x04 anything", "ONNX file"),
         (model([tensor("a", KERNEL)])[:-20], "cut off"),
         (model([tensor("a", KERNEL)[:-4] + b"\0" * 4 + number_field(1, 9)]), "24 values, 216"),

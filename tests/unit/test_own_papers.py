@@ -273,7 +273,7 @@ def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, ask):
 # ---------------------------------------------------------------------- templates
 
 
-@pytest.mark.parametrize("kind", ["paper", "method", "dataset", "metric"])
+@pytest.mark.parametrize("kind", ["paper", "method", "dataset", "measure"])
 def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, ask, kind):
     status, out, _ = ask("new", kind, f"my_{kind}", "--folder", tmp_path)
     assert status == 0
@@ -286,7 +286,7 @@ def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, ask, kind):
 
 
 def test_a_template_overwrites_nothing(tiny, tmp_path, ask):
-    ask("new", "metric", "mine", "--folder", tmp_path)
-    status, _, err = ask("new", "metric", "mine", "--folder", tmp_path)
+    ask("new", "measure", "mine", "--folder", tmp_path)
+    status, _, err = ask("new", "measure", "mine", "--folder", tmp_path)
     assert status == 2
     assert "mine.yaml is there already" in err

@@ -213,7 +213,7 @@ def _problems(scope: Scope, unit: Unit, scored: UnitScores) -> list[str]:
         problems += [f"made with another {name}" for name in differing(row, today)]
         P = predictions[row.repeat, row.fold]
         if not (np.isfinite(P).all() and P.min() >= 0 and abs(P.sum(1) - 1).max() < ROUNDING):
-            problems.append("predictions are no distributions")
+            problems.append("predictions are not distributions")
     return problems
 
 

@@ -43,5 +43,5 @@ class Measure(Value):
         where = f"{self.shown_file}: function"
         found = self.project.modules.named(self.function_path, self.file, where)
         if not callable(found):
-            raise UserError(f"{where}: {self.function_path} is no function.")
+            raise UserError(f"{where}: {self.function_path} is not a function.")
         return found

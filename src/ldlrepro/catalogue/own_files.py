@@ -23,7 +23,7 @@ DECISIVE_KEY = {
     "paper": "protocols",
     "method": "class",
     "dataset": "reader",
-    "metric": "function",
+    "measure": "function",
     "weight": "network",
 }
 """The key that only a file of this kind has."""
@@ -133,7 +133,7 @@ def kind_of(path: Path, tree: Mapping[str, Any]) -> str:
             return kind
     keys = ", ".join(f"`{decisive}` ({kind})" for kind, decisive in DECISIVE_KEY.items())
     raise UserError(
-        f"{path}: this is neither paper, method, data set, metric nor weights. It needs one of "
+        f"{path}: this is neither paper, method, data set, measure nor weights. It needs one of "
         f"{keys}."
     )
 

@@ -297,7 +297,7 @@ class Remark(Selection):
     are impossible. `variances`: the standard deviations of the whole paper are variances
     """
     proof: str
-    """why it is no chance, what was looked at, why the values cannot be"""
+    """why it is not chance, what was looked at, why the values cannot be"""
     origin: str = Field(alias="from", default="")
     """the other paper's id; `paper/method`, where the method has another name there (copied)"""
     what: str = ""
@@ -378,7 +378,7 @@ class Paper(Value):
     figures: Map[Figure] = Field(default_factory=dict)
     """printed figures by their number"""
     experiments: Map[Experiment] = Field(default_factory=dict)
-    """measurements that are no units, by id"""
+    """extra measurements, by id"""
     own: List[str] = ()
     """printed names of the paper's own methods, which are counted apart"""
     references: Map[Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
@@ -465,7 +465,7 @@ class Paper(Value):
     def experiment(self, name: str) -> Experiment:
         """Return an experiment by its id."""
         if name not in self.experiments:
-            hint = f"They stand in {self.shown_file}."
+            hint = f"They are in {self.shown_file}."
             raise unknown("experiment", name, self.experiments, hint)
         return self.experiments[name]
 

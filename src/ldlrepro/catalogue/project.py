@@ -47,7 +47,7 @@ MODELS: Mapping[str, type[Value]] = {
     "paper": Paper,
     "method": Method,
     "dataset": DataSet,
-    "metric": Measure,
+    "measure": Measure,
     "weight": Weights,
 }
 
@@ -169,9 +169,9 @@ class Project:
     def measure(self, name: str) -> Measure:
         """Return a measure of the user's own by its id."""
         if name not in self.measure_ids:
-            hint = "They stand in own_files."
-            raise unknown("own metric", name, self.measure_ids, hint)
-        return cast(Measure, self._value("metric", name))
+            hint = "They are in own_files."
+            raise unknown("own measure", name, self.measure_ids, hint)
+        return cast(Measure, self._value("measure", name))
 
     def protocol(self, name: str) -> Protocol:
         """Return a protocol by its id, whichever paper's it is."""
@@ -272,7 +272,7 @@ class Project:
     @property
     def measure_ids(self) -> list[str]:
         """Return the measures of the user's own."""
-        return self._ids["metric"]
+        return self._ids["measure"]
 
     @property
     def all_paper_ids(self) -> set[str]:
@@ -280,7 +280,7 @@ class Project:
         return {*self._checkouts("paper"), *self.own.found["paper"]}
 
     def own_ids(self, kind: str) -> list[str]:
-        """Return the user's own papers, methods (with variants), data sets, metrics or weights."""
+        """Return the user's own papers, methods (with variants), data sets, measures or weights."""
         usable = [name for name in self._ids[kind] if name in self.own.found[kind]]
         if kind != "method":
             return usable
@@ -344,7 +344,7 @@ class Project:
             return str(path)
 
     def file_of(self, kind: str, name: str) -> Path:
-        """Return the YAML file of a data set, method (without variant), metric, paper or weight."""
+        """Return the YAML file of a data set, method (without variant), measure, paper or weight."""
         own = self.own.found[kind].get(name)
         return own.path if own else self._checkouts_file(kind, name)
 
@@ -389,7 +389,7 @@ class Project:
     def _checkouts_file(self, kind: str, name: str) -> Path:
         if kind != "paper" and (beside := self._beside_papers[kind].get(name)):
             return beside.path
-        folder = self.root / FOLDERS.get(kind, "config/metrics")
+        folder = self.root / FOLDERS.get(kind, "config/measures")
         return folder / name / PAPER if kind == "paper" else folder / f"{name}.yaml"
 
     def _value(self, kind: str, name: str) -> Value:

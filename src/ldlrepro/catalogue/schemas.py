@@ -18,7 +18,7 @@ FILES: Mapping[str, type[Entry]] = {
     "dataset": DataSet,
     "method": Method,
     "weight": Weights,
-    "metric": Measure,
+    "measure": Measure,
     "paper": Paper,
     "claims": Claims,
     "misses": Misses,

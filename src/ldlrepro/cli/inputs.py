@@ -27,7 +27,7 @@ from ldlrepro.core.progress import say
 )
 def fetch(args: argparse.Namespace) -> int:
     """Get the raw files of data sets and weights from local folders or the internet, and check
-    them; of data that are not public, say how to get them.
+    them; for data that are not public, say how to get them.
     """
     from ldlrepro.data.fetch import OFFLINE, default_mirrors, fetch, missing_mirrors
 

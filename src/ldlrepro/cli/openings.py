@@ -65,7 +65,7 @@ def of_contradictions(found: Sequence[Contradiction]) -> str:
     """Say how many experiments several papers print, and how many disagree."""
     far = sum(one.times >= FAR_APART for one in found)
     return (
-        f"{counted(len(found), 'experiment')} stand in more than one paper. In {far:,} of them one "
+        f"{counted(len(found), 'experiment')} are printed by more than one paper. In {far:,} of them one "
         "paper's number is at least twice as far from a perfect value as another's."
     )
 

@@ -15,7 +15,7 @@ from ldlrepro.cli.verb import takes, verb
 
 
 @verb(
-    takes("kind", choices=["paper", "method", "dataset", "metric"], help="what to begin"),
+    takes("kind", choices=["paper", "method", "dataset", "measure"], help="what to begin"),
     takes("name", help="its id: small letters, digits and _"),
     takes("--folder", type=Path, default=Path("../mine"), help="where; default %(default)s"),
     examples=["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],

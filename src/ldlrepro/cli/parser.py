@@ -21,7 +21,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "standings": ("leaderboard", "baselines"),
         "pages": ("report", "cite"),
     },
-    "What there is, and how far it is": {
+    "What there is, and what is done": {
         "state": ("list", "status", "schedule", "doctor"),
     },
     "Compute and check": {

@@ -122,7 +122,7 @@ LISTS = {"methods": _methods, "datasets": _datasets, "weights": _weights, "paper
 
 @verb(PAPERS, table=True, examples=["ldlrepro status"])
 def status(args: argparse.Namespace) -> int:
-    """Say how far the results are, what failed, and how long the rest takes, by the times in the
+    """Show how much is done, what failed, and how long the rest takes, by the times in the
     reference records.
     """
     judge = judge_here(args)
@@ -176,7 +176,7 @@ def _state_of(judge: Judge, paper: Paper) -> tuple[Row, list[str]]:
 
 @verb(
     takes("paper", nargs="*", help=f"{IDS['paper']}; default: the five papers"),
-    count("--cores", 32, "how many"),
+    count("--cores", 32, "number of cores"),
     flag(
         "--printed",
         "count only units that printed numbers are judged by, without controls and further "
@@ -186,7 +186,7 @@ def _state_of(judge: Judge, paper: Paper) -> tuple[Row, list[str]]:
     examples=["ldlrepro schedule", "ldlrepro schedule mslp drf --cores 8 --printed"],
 )
 def schedule(args: argparse.Namespace) -> int:
-    """Say how long papers take on so many cores, each and together, by the times in the records."""
+    """Estimate how long papers take, each and together, from the times in the records."""
     from ldlrepro.catalogue import FIVE
     from ldlrepro.workflow import schedule as schedules
 
@@ -242,7 +242,7 @@ def _in_words(row: Row) -> Row:
 
 @verb(table=True)
 def doctor(args: argparse.Namespace) -> int:
-    """Say what this machine has for the workflow, what each finding means, and what to do."""
+    """Check whether this machine can run the workflow: what was found, what it means, what to do."""
     from ldlrepro.doctor.lines import BAD
     from ldlrepro.doctor.machine import examine
 

@@ -43,8 +43,8 @@ MANY = 12
 def verdicts(args: argparse.Namespace) -> int:
     """Count the printed numbers that hold.
 
-    Results in this folder come first, then the maintainers' reference records; the column source
-    says which.
+    Results in this folder take precedence over the maintainers' reference records; the column
+    source says which were used.
     """
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.verdicts import EVIDENCE, VERDICTS
@@ -185,7 +185,7 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
 )
 def explain(args: argparse.Namespace) -> int:
     """Explain one cell: the printed and the measured value, the verdict, why it misses, and the
-    closest other setting. --full shows everything about it. Of a data set, say what its features
+    closest other setting. --full shows everything about it. For a data set, say what its features
     reveal.
     """
     from ldlrepro.judge.explain import explain, summary
@@ -391,7 +391,7 @@ def _printed_and_ours(one: Contradiction) -> list[dict[str, Any]]:
 
 @verb(PAPER, table=True, examples=["ldlrepro protocols structrf"])
 def protocols(args: argparse.Namespace) -> int:
-    """Say which folds and settings the printed numbers of deterministic methods fit."""
+    """Find the folds and settings that fit the printed numbers of deterministic methods."""
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
     tables = findings(plan_here(args).project.paper(args.paper), HERE.results)

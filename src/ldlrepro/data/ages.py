@@ -8,7 +8,7 @@ import numpy as np
 
 from ldl import metrics
 
-MODE, MEAN = "mode", "mean"
+MEAN = "mean"
 
 
 def grid_of(labels: Sequence[str]) -> np.ndarray | None:

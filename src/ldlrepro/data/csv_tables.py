@@ -118,7 +118,7 @@ def _numbers(
 def _number(text: str, decimal: str) -> float:
     if _is_gap(text):
         raise ValueError(
-            f"'{text}' is no value; write gaps: drop into the YAML to leave out such rows, or fill "
+            f"'{text}' is not a value; write gaps: drop into the YAML to leave out such rows, or fill "
             "the gaps"
         )
     if decimal == "." and DECIMAL_COMMA.fullmatch(text.strip()):

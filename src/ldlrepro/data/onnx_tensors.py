@@ -86,9 +86,9 @@ def _fields(content: memoryview) -> Iterator[tuple[int, Any]]:
         elif kind in (FIXED32, FIXED64):
             size = 4 if kind == FIXED32 else 8
         else:
-            raise OnnxError("it is no ONNX file")
+            raise OnnxError("it is not an ONNX file")
         if at + size > len(content):
-            raise OnnxError("it is cut off, or no ONNX file")
+            raise OnnxError("it is cut off, or not an ONNX file")
         yield number, content[at : at + size]
         at += size
 
@@ -103,4 +103,4 @@ def _varint(content: memoryview, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
         shift += 7
-    raise OnnxError("it is cut off, or no ONNX file")
+    raise OnnxError("it is cut off, or not an ONNX file")

@@ -83,7 +83,7 @@ def _around(path: Path) -> str:
         f"{path} is a table. `check` reads the YAML file that describes it. For a data set, write "
         f"into {yaml}:\n\n  title: {path.stem}\n  description: What a row is.\n  reader: csv\n"
         f"  files: {path.name}\n  labels: [the columns with label degrees]\n\n"
-        f"The columns are: {columns or 'unknown'}. All others are features; docs/add-a-dataset.md "
+        f"The columns are: {columns or 'unknown'}. All others are features; docs/my-data.md "
         f"tells more. Then type `ldlrepro check {shlex.quote(str(yaml))}`.\nIf it is a table of "
         f"printed results, type `ldlrepro lint {shlex.quote(str(path))}`."
     )
@@ -219,7 +219,7 @@ def check_weights(mine: Examined) -> Iterator[Finding]:
 # ---------------------------------------------------------------------- measures
 
 
-def check_metric(mine: Examined) -> Iterator[Finding]:
+def check_measure(mine: Examined) -> Iterator[Finding]:
     """Yield the findings about an own measure."""
     from ldl import metrics
     from ldlrepro.judge.measures import own_value
@@ -255,6 +255,6 @@ def check_metric(mine: Examined) -> Iterator[Finding]:
 CHECKS = {
     "method": check_method,
     "dataset": check_dataset,
-    "metric": check_metric,
+    "measure": check_measure,
     "weight": check_weights,
 }

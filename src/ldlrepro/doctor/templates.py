@@ -19,7 +19,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.doctor.config_docs import KeyRow, key_rows
 
 WIDTH = 100
-TITLED = {"paper": "A paper", "method": "A method", "dataset": "A data set", "metric": "A measure"}
+TITLED = {"paper": "A paper", "method": "A method", "dataset": "A data set", "measure": "A measure"}
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "paper": {
         "title": "The title of the paper",
@@ -66,7 +66,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         "labels": ["calm", "glad", "sad"],
         "keys": {"groups": "person"},
     },
-    "metric": {
+    "measure": {
         "title": "{title}",
         "description": "What it measures, in a sentence.",
         "function": "{name}_code.{name}",
@@ -112,7 +112,7 @@ class {camel}(RegressorMethod):
 ''',
     },
     "dataset": {"{name}.csv": ""},
-    "metric": {
+    "measure": {
         "{name}_code.py": '''\
 import numpy as np
 

@@ -18,8 +18,6 @@ class LeakReport:
     shared_rows: int
     """Row indices in both train and test: a broken split."""
     validation_outside_train: int
-    untested_rows: int
-    """Rows that no fold tests. This is expected where test parts are drawn at random."""
     twin_features: int
     """Test rows whose features also appear in training, under another index."""
     twin_rows: int
@@ -54,9 +52,7 @@ def check_leaks(X: Any, D: np.ndarray, folds: list[Fold], groups: np.ndarray | N
     features = row_classes(X)
     whole = row_classes(np.column_stack([features, D]))
     shared = outside = twins = twin_rows = persons = 0
-    tested = np.zeros(len(D), dtype=bool)
     for fold in folds:
-        tested[fold.test] = True
         shared += len(np.intersect1d(fold.train, fold.test))
         outside += len(np.setdiff1d(fold.validation, fold.train))
         apart = np.setdiff1d(fold.test, fold.train)
@@ -68,7 +64,6 @@ def check_leaks(X: Any, D: np.ndarray, folds: list[Fold], groups: np.ndarray | N
         folds=len(folds),
         shared_rows=shared,
         validation_outside_train=outside,
-        untested_rows=int((~tested).sum()),
         twin_features=twins,
         twin_rows=twin_rows,
         shared_groups=persons if groups is not None else -1,

@@ -205,7 +205,7 @@ def _leak(fold: Fold) -> str:
     if shared := int(np.isin(fold.test, fold.train).sum()):
         return f"{name} trains on {shared} of its {len(fold.test)} test rows"
     if outside := int(np.isin(fold.validation, fold.train, invert=True).sum()):
-        return f"{name} has {outside} validation rows that are no training rows"
+        return f"{name} has {outside} validation rows that are not training rows"
     return ""
 
 

@@ -41,7 +41,7 @@ def no_whole_number(cells: Iterable[Cell], even: Mapping[str, int]) -> Iterator[
                 why = f"no ranks on {cell.count} data sets, ties halved, average {cell.mean.text}"
                 yield Finding("count", IMPOSSIBLE, (cell,), why)
         elif cell.measure in OUTCOMES and cell.mean.value != int(cell.mean.value):
-            why = f"{cell.measure} are counted, and {cell.mean.text} is no whole number"
+            why = f"{cell.measure} are counted, and {cell.mean.text} is not a whole number"
             yield Finding("count", IMPOSSIBLE, (cell,), why)
 
 

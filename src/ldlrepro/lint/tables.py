@@ -229,7 +229,7 @@ def _number(text: str, where: str) -> Printed:
     if text in GAPS:
         return Printed("")
     if not NUMBER.fullmatch(text):
-        raise UserError(f"{where}: '{text}' is no number. Write it with a point and no sign of %.")
+        raise UserError(f"{where}: '{text}' is not a number. Write it with a decimal point and without %.")
     return Printed(text)
 
 

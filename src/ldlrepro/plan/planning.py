@@ -58,7 +58,7 @@ class Plan:
         """Return a unit by its key, ``protocol/dataset/method``."""
         parts = key.split("/")
         if len(parts) != 3:
-            raise UserError(f"'{key}' names no unit. Write protocol/dataset/method.")
+            raise UserError(f"'{key}' does not name a unit. Write protocol/dataset/method.")
         return self.unit(*parts)
 
     # ------------------------------------------------------------------ cells

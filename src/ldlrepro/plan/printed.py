@@ -168,7 +168,7 @@ def _problems(row: Row, paper: Paper, directions: Directions) -> Iterator[str]:
     if not row["mean"] and not row["note"]:
         yield "mean: empty. Say in `note` why the paper prints nothing here."
     if row.get(RANK) and not re.fullmatch(r"[1-9]\d*", row[RANK]):
-        yield f"rank: '{row[RANK]}' is no rank. Write 1, 2, 3 and so on, or nothing."
+        yield f"rank: '{row[RANK]}' is not a rank. Write 1, 2, 3 and so on, or nothing."
 
 
 def _unknown(column: str, name: str, known: Collection[str], where: str) -> str:
@@ -191,4 +191,4 @@ def _no_number(text: str) -> str:
         return f"'{text}' has an exponent. Write it out, with the printed digits: 3e-4 is 0.0003."
     if found := re.fullmatch(r"([\d.]+)\s*(?:±|\+-|\+/-|\(|\\pm)\s*([\d.]+)\)?", text):
         return f"'{text}' are two numbers. Write {found[1]} as mean and {found[2]} as std."
-    return f"'{text}' is no number"
+    return f"'{text}' is not a number"

@@ -61,13 +61,14 @@ def trade_off(board: Standings) -> str:
     sheet, width, height, left, top = Sheet(), 860.0, 460.0, 70.0, 24.0
     low, high = (math.log10(table["fit_s"].iloc[end]) for end in (0, -1))
     most = float(table["gain"].max()) * 1.08
-    across, down = width - left - 150, height - top - 60
+    names = text_width(table["method"], LETTERS) + 16  # room to the left of the cheapest
+    across, down = width - left - names - 16, height - top - 60
 
     def place(seconds: float, gain: float) -> tuple[float, float]:
-        x = left + (math.log10(seconds) - low) / (high - low or 1.0) * across
+        x = left + names + (math.log10(seconds) - low) / (high - low or 1.0) * across
         return x, top + down * (1 - gain / most)
 
-    sheet.line((left, top), (left, top + down), (left + across, top + down))
+    sheet.line((left, top), (left, top + down), (width - 16, top + down))
     for power in range(math.ceil(low), math.floor(high) + 1):
         x, _ = place(10.0**power, 0.0)
         sheet.line((x, top + down), (x, top + down + 5))
@@ -75,18 +76,16 @@ def trade_off(board: Standings) -> str:
     for tenth in range(int(most * 10) + 1):
         _, y = place(1.0, tenth / 10)
         sheet.text(left - 8, y, f"{10 * tenth} %", LETTERS, "end")
-    sheet.text(left + across / 2, height - 12, "CPU seconds of a fit", LETTERS, "middle")
+    sheet.text(left + names + across / 2, height - 12, "CPU seconds of a fit", LETTERS, "middle")
     sheet.text(left, 10, "Share of the training mean's loss that is taken away", LETTERS)
-    best, last = 0.0, -BAND
+    best, last = 0.0, height
     for row in table.to_dict("records"):
         x, y = place(row["fit_s"], row["gain"])
         ahead = row["gain"] > best + NOTABLE
         sheet.shape("circle", cx=x, cy=y, r=4 if ahead else 2.5, fill=GOOD if ahead else OTHER)
-        if ahead:
-            best = row["gain"]
-            at = y if abs(y - last) >= LETTERS else last - LETTERS
-            sheet.text(x + 8, at, row["method"], LETTERS)
-            last = at
+        if ahead:  # nothing is cheaper and better, so that no point lies left of it and higher
+            best, last = row["gain"], min(y, last - LETTERS)
+            sheet.text(x - 8, last, row["method"], LETTERS, "end")
     return sheet.svg(width, height)
 
 

@@ -58,7 +58,7 @@ VERDICT_SIGNS = {
         VerdictSign(
             "better",
             "▲",
-            "Not even near, on the side that the measure calls better than printed. That is no "
+            "Not even near, on the side that the measure calls better than printed. That is not "
             "praise: the printed number was not met.",
         ),
         VerdictSign(

@@ -44,8 +44,6 @@ class Schedule:
     wall_seconds: float
     longest: Job | None
     """None where there are no jobs, as for a paper that was never timed."""
-    twentieth: float
-    """A twentieth of the wall time that the cores would need without ever waiting, in seconds."""
     too_long: list[Job]
     """Jobs longer than a minute and than a twentieth of the ideal wall time."""
     missing: list[Unit]
@@ -106,15 +104,13 @@ def simulate(to_run: list[Job], cores: int, missing: list[Unit]) -> Schedule:
         now, released = heapq.heappop(running)
         free += released
     core_seconds = sum(job.seconds * min(job.cores, cores) for job in to_run)
-    twentieth = core_seconds / cores / SHARE_OF_WALL
-    limit = max(twentieth, LONGEST_JOB_S)
+    limit = max(core_seconds / cores / SHARE_OF_WALL, LONGEST_JOB_S)
     return Schedule(
         cores=cores,
         jobs=len(to_run),
         core_seconds=core_seconds,
         wall_seconds=now,
         longest=max(to_run, key=lambda job: job.seconds, default=None),
-        twentieth=twentieth,
         too_long=[job for job in to_run if job.seconds > limit],
         missing=missing,
     )

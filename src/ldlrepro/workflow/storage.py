@@ -30,7 +30,7 @@ def keep_copies_here(workflow: Any) -> None:
     mine = [place for place in (RESULTS, DATA / "ready") if place.is_dir() and any(place.iterdir())]
     if mine:
         raise WorkflowError(
-            f"{mine[0]}/ has results that stand on no object store, and Snakemake removes copies "
+            f"{mine[0]}/ has results that are not on an object store, and Snakemake removes copies "
             "when it is done with them. Take an empty folder: --directory FOLDER"
         )
     copies.parent.mkdir(parents=True, exist_ok=True)

@@ -94,7 +94,7 @@ def _unlisted(layout: str, folder: Folder, listing: Listing) -> list[Problem]:
 
 
 def _badly_named(layout: str, folder: Folder) -> list[Problem]:
-    said = "its name is no UTF-8; give it another one"
+    said = "its name is not UTF-8; give it another one"
     unnamable = [Problem(name, BROKEN, said) for name in folder.unnamable]
     twins = [
         Problem(name, TWIN, f"of {other}")
