@@ -74,6 +74,7 @@ tables: {{}}
 
     def project(self, folder: Path) -> Project:
         project = copy_project(folder)
+        project.forks_jobs = False  # a kill is to hit them at any moment, also of their start
         (folder / "papers/chaos").mkdir()
         (folder / "papers/chaos/paper.yaml").write_text(self.text())
         (folder / "config/datasets/few.yaml").write_text(FEW)

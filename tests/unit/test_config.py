@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from ldlrepro.catalogue import Project, from_environment
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.workspace import Workspace
 
 RUN = "config/config.yaml"
 
@@ -23,17 +22,6 @@ PROJECT = Project.open()
 def test_every_configuration_file_is_valid():
     PROJECT.check(PROJECT.run, RUN)
     assert len(PROJECT.papers) == 11
-
-
-@pytest.mark.parametrize("name", PROJECT.method_ids)
-def test_parameters_and_grid_of_every_method_are_known_to_its_class(name):
-    method = PROJECT.method(name)
-    known = method.estimator().get_params()
-    fixed = {k: v for k, v in method.parameters.items() if k not in method.grid}
-    if method.weights:  # a path, which counts from the folder of the run
-        fixed["weights"] = str(Path.cwd() / Workspace().weights(fixed["weights"]))
-    assert fixed.items() <= known.items()
-    assert set(method.grid) <= set(known)
 
 
 # ---------------------------------------------------------------------- defaults and variants

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -35,6 +36,8 @@ class Project:
     """A checkout of its own: its source, its configuration, its results."""
 
     root: Path
+    forks_jobs: ClassVar[bool] = True
+    """Whether the jobs of its workflows are spared their start, as the workflow itself is."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -83,7 +86,9 @@ class Project:
         environment = self.environment | exported
         with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as said:
             if command[0] in warm.MAIN and self.has_the_source_of_the_checkout():
-                environment["PATH"] = f"{warm.folder_of_jobs()}{os.pathsep}{environment['PATH']}"
+                if self.forks_jobs:
+                    places = (str(warm.folder_of_jobs()), environment["PATH"])
+                    environment["PATH"] = os.pathsep.join(places)
                 found = warm.call(command, self.root, environment, Path(said.name))
             else:
                 found = subprocess.run(
