@@ -174,8 +174,8 @@ BINARY = re.compile(
 IN_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){16,}")
 # Screenshots of MLflow, the only pictures that are not drawn.
 SCREENSHOTS = {
-    "compare": "96ca150b08ff1186aa97c940581878ba0bfb7bfaf26fd6369b656f85ff745eb2",
-    "table": "bec40bd6b9d0c302b68250d7e34675ea30bea6d1af948eee8f35c7baa856cbbb",
+    "compare": "c121e737fd1e67491b98a155217319b3c4ea0164203fe4750f2fbb108cac1880",
+    "table": "bc06c1c205a8dea6855c10f5134e185eef7616a443c9042d829ba9b0397dabe8",
 }
 
 
