@@ -137,6 +137,8 @@ def _answer(client: socket.socket) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    # A job may start processes of its own, which those of the server may not.
+    multiprocessing.current_process()._config["daemon"] = False
     status = 1
     try:
         status = import_module(MAIN["ldlrepro"]).main() or 0

@@ -44,12 +44,16 @@ def one_by_one(
     if (workers := min(len(items), workers)) < 2:
         yield from map(function, items)
         return
-    with ProcessPoolExecutor(workers, None, _handed.append, (function,)) as pool:
+    with ProcessPoolExecutor(workers, None, _hand, (function,)) as pool:
         try:
             yield from pool.map(_apply, items, chunksize=chunk)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _hand(function: Callable[[Any], Any]) -> None:
+    _handed.append(function)  # in the list of this process, which a pickled method would not be
 
 
 def _apply(item: Any) -> Any:
