@@ -84,7 +84,7 @@ def test_what_misleads_is_said(table, checkout):
     [
         ({}, {"labels": ["calm", "gald"]}, "no column 'gald'. Did you mean 'glad'?"),
         ({}, {"labels": ["calm"]}, "at least two columns"),
-        ({"a": "x"}, {}, "a hold text. Write them as numbers, or leave them out: --ignore a"),
+        ({"a": "x"}, {}, "text in a. Write numbers there, or leave these columns out: --ignore a"),
         ({"sad": -1.0}, {}, "negative values"),
         ({"sad": "much"}, {}, "the label 'sad' holds text, such as 'much'"),
     ],

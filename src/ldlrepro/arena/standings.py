@@ -236,23 +236,23 @@ def sentence(board: Standings) -> str:
     said = (
         f"{first['method']} wins most often over {len(board.losses)} public sets of "
         f"{len(board.by_family)} families: its Elo is {first['elo']:.0f}, that of "
-        f"{second['method']}, the next method, {second['elo']:.0f}. Off the "
-        f"{titled(board.measure)} of the training mean they take {first['gain']:.0%} and "
-        f"{second['gain']:.0%}. A fit costs {first['fit_s']:.2g} CPU seconds. How sure is that? "
+        f"{second['method']}, the next method, {second['elo']:.0f}. Their "
+        f"{titled(board.measure)} is {first['gain']:.0%} and {second['gain']:.0%} below that of "
+        f"the training mean. A fit of the first costs {first['fit_s']:.2g} CPU seconds. "
     )
     if first["low"] < second["high"]:
         said += (
-            f"Families drawn from these give it any Elo from {first['low']:.0f} to "
-            f"{first['high']:.0f}, so they do not decide."
+            f"How sure is that? Not sure: over other families its Elo may lie from "
+            f"{first['low']:.0f} to {first['high']:.0f} (95%), where other methods lie too."
         )
     else:
-        said += "It leads in nearly all sets of families that are drawn from these."
+        said += "How sure is that? It leads in nearly all draws of such families."
     if len(board.by_family) > 3:
         leads, place, rho = board.halves
         said += (
-            f" Split the families in halves: the leader of one half leads the other in {leads:.0%} "
-            f"of all splits, and comes in place {place:.0f} on average. The orders of all methods "
-            f"correlate by {rho:.2f}."
+            f" The leader of one half of the families leads the other half in {leads:.0%} of all "
+            f"splits. Its mean place there is {place:.0f} of {len(board.table)}. The orders of all "
+            f"methods correlate by {rho:.2f}."
         )
     if board.unfinished:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."

@@ -165,7 +165,7 @@ def _demand_numbers(path: Path, table: pd.DataFrame, labels: Sequence[str]) -> N
             f"{path}: the label '{bad[0]}' holds text, such as {table[bad[0]].iloc[0]!r}"
         )
     raise UserError(
-        f"{path}: {', '.join(text)} hold text. Write them as numbers, or leave them out: "
+        f"{path}: text in {', '.join(text)}. Write numbers there, or leave these columns out: "
         f"--ignore {','.join(text)}"
     )
 

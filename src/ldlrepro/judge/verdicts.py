@@ -119,15 +119,18 @@ class VerdictRow:
             return ""
         too = [name for name, verdict in self.yardsticks.items() if verdict in MET]
         if self.holds:
-            why = "it is met, no trivial method meets it, and it had no say in the settings"
+            why = (
+                "it is met, the training mean and an ordinary forest miss it, and no printed "
+                "number of its data set helped to choose the settings"
+            )
         elif self.verdict not in MET:
             why = "it is not met"
         elif too:
             why = f"{too[0]} meets it too"
         elif self.evidence == FITTED:
-            why = "the numbers of its own data set had a say in the settings"
+            why = "printed numbers of its own data set helped to choose the settings"
         else:
-            why = "no trivial method was measured here"
+            why = "neither the training mean nor a forest was measured here"
         return f"The number {'holds' if self.holds else 'does not hold'}: {why}."
 
     @property

@@ -26,10 +26,8 @@ def of_numbers(counts: Tally) -> str:
     """Return how many printed numbers hold."""
     if not counts.judged:
         return f"None of the {count(counts.total)} printed numbers has been measured yet."
-    return (
-        f"By the strict count, {count(counts.holds)} of the {count(counts.judged)} printed numbers "
-        "that we measured hold."
-    )
+    holds, judged = count(counts.holds), count(counts.judged)
+    return f"{holds} of the {judged} printed numbers that we measured hold."
 
 
 def of_claims(claims: Sequence[ClaimRow]) -> str:

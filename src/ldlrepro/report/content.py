@@ -263,12 +263,12 @@ def in_words(counts: Tally) -> list[str]:
         blind, predicted, fitted = counts.evidence.values()
         found.append(
             f"{counts.met} numbers are met: {blind} blind, {predicted} predicted, {fitted} fitted. "
-            f"Of these, {counts.holds} hold: no simpler baseline meets them, and no printed number "
-            "of their data set chose the settings."
+            f"Of these, {counts.holds} hold: the training mean and an ordinary forest miss them, "
+            "and no printed number of their data set helped to choose the settings."
         )
     if counts.reasons:
-        kinds = ", ".join(f"{KINDS[kind]} {count}" for kind, count in counts.reasons.items())
-        found.append(f"{counts.missed} numbers are better or worse. The reasons: {kinds}.")
+        kinds = ", ".join(f"{KINDS[kind]} ({count})" for kind, count in counts.reasons.items())
+        found.append(f"{counts.missed} numbers are better or worse. Reasons by kind: {kinds}.")
     if counts.untold:
         found.append(f"Met numbers that have no baseline to compare with: {counts.untold}.")
     if counts.other_settings:
