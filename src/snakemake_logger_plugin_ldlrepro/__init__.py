@@ -89,7 +89,7 @@ class LogHandler(LogHandlerBase):
             self.last_job = self.label_of.get(job, "")
 
     def _text(self, record: LogRecord, event: Any) -> str:
-        """What Snakemake says, with one line in the place of its banner and its table of jobs."""
+        """Lines of Snakemake, with one in the place of its banner and its table of jobs."""
         if not self._tells_all and event == LogEvent.WORKFLOW_STARTED:
             return ""
         if not self._tells_all and event == LogEvent.RUN_INFO:

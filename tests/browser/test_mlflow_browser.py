@@ -63,7 +63,7 @@ def printed(method: str, kl: float) -> VerdictRow:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
-    """What `ldlrepro ui` shows of four runs of one table."""
+    """Server of `ldlrepro ui` with four runs of one table."""
     folder = tmp_path_factory.mktemp("mlflow")
     units = [unit(*item) for item in KL.items()]
     # The first run of the table has no printed number.

@@ -233,8 +233,8 @@ def differing(row: FoldRow, today: Mapping[str, str]) -> list[str]:
 
 
 def check_too_good(scope: Scope) -> Check:
-    """Look for means far better than other fold seeds give: test rows may be in training."""
-    check = Check("too good", "Is no number better than its band over many fold seeds?")
+    """Look for means far better than other seeds give: test rows may be in training."""
+    check = Check("too good", "Is no number better than its band over many seeds?")
     bands = bands_of(scope.chosen.values(), scope.project)
     for scored in scope.chosen.values():
         if has_band(scored, bands):

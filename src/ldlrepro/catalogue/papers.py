@@ -59,7 +59,7 @@ class Protocol(Value):
     """share of training rows for validation (holdout)"""
     repeats_of: str = ""
     """protocol id that this one repeats: with persons kept apart (leave_one_group_out), else with
-    other fold seeds, to show what the seed changes
+    other seeds, to show what the seed changes
     """
     select_by: Literal[
         "chebyshev",
@@ -103,7 +103,7 @@ class Protocol(Value):
 
     @property
     def noise_of(self) -> str:
-        """Return the protocol that this one repeats with other fold seeds; '' for none."""
+        """Return the protocol that this one repeats with other seeds; '' for none."""
         return "" if self.scheme == "leave_one_group_out" else self.repeats_of
 
     def count_folds(self, data_set: DataSet | None = None) -> int | None:

@@ -1,4 +1,4 @@
-"""Bands over many fold seeds: the changes that the choice of folds alone makes.
+"""Bands over many seeds: the changes that the choice of folds, or of a method's draws, makes.
 
 A protocol with ``noise_of`` repeats another one with other seeds. A printed number outside the band
 of every setting of its method is not explained by unlucky folds; a measured number far better than
@@ -73,7 +73,7 @@ Bands = dict[tuple[str, str], list[Band]]
 
 
 def bands_of(units: Iterable[UnitScores], project: Project) -> Bands:
-    """Collect the bands of units whose protocol varies the fold seeds."""
+    """Collect the bands of units whose protocol varies the seeds."""
     found: Bands = {}
     for unit in units:
         protocol = project.protocol(unit.protocol)
@@ -152,7 +152,7 @@ class SeedNoise:
 
 
 def with_bands(rows: Sequence[VerdictRow], bands: Bands) -> list[VerdictRow]:
-    """Add to each row what is known of its fold seeds."""
+    """Add to each row what is known of other seeds."""
     return [replace(row, fold_seeds=_words(row, bands)) for row in rows]
 
 
@@ -170,9 +170,9 @@ def _words(row: VerdictRow, bands: Bands) -> str:
         return ""
     seeds = max(len(band.means) for band in mine)
     if holding := [band.method for band in mine if band.holds(row.printed)]:
-        return f"{INSIDE} of {seeds} fold seeds with {', '.join(holding)}"
+        return f"{INSIDE} of {seeds} seeds with {', '.join(holding)}"
     spans = ", ".join(f"{band.method} {band.low:.4g} to {band.high:.4g}" for band in mine)
-    return f"{OUTSIDE} of {seeds} fold seeds: {spans}"
+    return f"{OUTSIDE} of {seeds} seeds: {spans}"
 
 
 def too_good(unit: UnitScores, bands: Bands) -> str:

@@ -11,7 +11,7 @@ MET, MISSED = (EXACT, REPRODUCED), (BETTER, WORSE)
 """Verdicts of printed numbers that ours meets, and of those that it does not even come near."""
 JUDGED = (*MET, NEAR, *MISSED)
 INSIDE, OUTSIDE = "inside the band", "outside every band"
-"""Words for a printed number beside the band that other fold seeds give."""
+"""Words for a printed number beside the band that other seeds give."""
 VERDICTS = (*JUDGED, NOT_RUN, QUOTED, MISPRINT)
 BLIND, PREDICTED, FITTED = "blind", "predicted", "fitted"
 """Evidence: no printed number had a say; those of other data sets had; this data set's had."""

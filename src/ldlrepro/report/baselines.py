@@ -47,7 +47,7 @@ class Baseline:
     std: float | None
     """Standard deviation over folds, divisor n - 1."""
     seeds: tuple[float, float] | None
-    """Lowest and highest mean over other fold seeds, where these were varied."""
+    """Lowest and highest mean over other seeds, where these were varied."""
 
     def line(self) -> dict[str, Any]:
         low, high = self.seeds or (None, None)

@@ -161,7 +161,7 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
         "figures": ("Figures", page.figures),
         "experiments": ("Experiments", answer.experiments),
         "left-out": ("What was left out, and why", True),
-        "seeds": ("Other fold seeds", any(row.fold_seeds for row in page.rows)),
+        "seeds": ("Other seeds", any(row.fold_seeds for row in page.rows)),
         "persons": ("Persons apart", answer.persons),
         "leaks": ("Leak checks", answer.leaks),
         "photographs": ("Photographs", answer.photographs),
@@ -175,7 +175,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "Which method should I use?": ("leaderboard",),
     "Which printed numbers hold?": (),
 }
-"""What people type into the jump box -> the page that answers."""
+"""Question typed into the jump box -> the page that answers."""
 
 
 def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
