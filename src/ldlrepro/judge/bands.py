@@ -15,7 +15,7 @@ from functools import cached_property
 
 from ldl import metrics
 from ldlrepro.catalogue import Project
-from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.scores import UnitScores, deviation
 from ldlrepro.judge.verdicts import INSIDE, OUTSIDE, VerdictRow, half_unit
 from ldlrepro.plan import Unit
 
@@ -41,7 +41,7 @@ class Band:
     @cached_property
     def std(self) -> float:
         """Return the standard deviation of a mean over seeds."""
-        return statistics.stdev(self.means)
+        return deviation(self.means)
 
     @property
     def low(self) -> float:
@@ -84,7 +84,7 @@ def bands_of(units: Iterable[UnitScores], project: Project) -> Bands:
             values = by_seed(unit, measure)
             if len(values) >= FEWEST_SEEDS:
                 means = tuple(map(statistics.fmean, values))
-                fold_std = statistics.fmean(map(statistics.stdev, values))
+                fold_std = statistics.fmean(map(deviation, values))
                 mine.append(Band(unit.method, measure, means, fold_std, protocol.shuffle))
     return found
 
@@ -108,8 +108,9 @@ class SeedNoise:
 
     def band(self, unit: Unit, measure: str) -> Band | None:
         """Return the means of a unit over many seeds, where it was repeated."""
+        wanted = (unit.method.id, measure)
         for band in self.bands.get((unit.protocol.id, unit.data_set.id), []):
-            if (band.method, band.measure) == (unit.method.id, measure):
+            if (band.method, band.measure) == wanted:
                 return band
         return None
 

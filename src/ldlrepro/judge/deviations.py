@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ldlrepro.judge.bands import SeedNoise, by_seed
-from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.scores import UnitScores, deviation
 from ldlrepro.judge.verdicts import FOLDS, NEITHER, REPEATS, half_unit
 from ldlrepro.plan import Unit
 
@@ -66,7 +66,7 @@ def over_repeats(
         means = [statistics.fmean(values) for values in by_seed(scored, measure)]
         complete = [mean for mean in means if math.isfinite(mean)]  # others lost a fold
         freedom = len(complete) - 1
-        return Deviation(statistics.stdev(complete), freedom, freedom) if freedom > 0 else None
+        return Deviation(deviation(complete), freedom, freedom) if freedom > 0 else None
     band = noise.band(unit, measure)
     if band is None and not noise.reference:
         return None

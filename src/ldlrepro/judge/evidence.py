@@ -21,7 +21,7 @@ import numpy as np
 from ldlrepro.catalogue import Paper
 from ldlrepro.experiments.printed_digits import Digits, Printed, Way, as_printed
 from ldlrepro.judge.bands import SeedNoise
-from ldlrepro.judge.scores import Sources
+from ldlrepro.judge.scores import Sources, deviation
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
 from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
 
@@ -162,7 +162,7 @@ class Readings:
             if len(values) < 2:
                 return None
             means.append(statistics.fmean(values))
-            stds.append(statistics.stdev(values))
+            stds.append(deviation(values))
             noise.append(self.noise.std(unit, cell.row["metric"], stds[-1], drawn=True))
         of_stds = np.array(stds) / math.sqrt(2 * (len(values) - 1))
         return np.array(means + stds), np.concatenate([noise, of_stds]), unit.is_drawn

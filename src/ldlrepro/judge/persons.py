@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ldl import metrics
 from ldlrepro.catalogue import Method, Project
 from ldlrepro.judge.scores import UnitScores
@@ -101,7 +103,6 @@ def _lost(both: tuple[float, float], floor: tuple[float, float] | None) -> float
 
 
 def _tau(both: Sequence[tuple[float, float]]) -> float:
-    from scipy.stats import kendalltau
-
-    mixed, apart = zip(*both, strict=True)
-    return float(kendalltau(mixed, apart).statistic)
+    """Return Kendall's tau-b of two orders; scipy.stats takes a second to import."""
+    mixed, apart = (np.sign(np.subtract.outer(x, x)) for x in np.asarray(both).T)
+    return float((mixed * apart).sum() / np.sqrt((mixed**2).sum() * (apart**2).sum()))
