@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 import time
 from logging import LogRecord
 from typing import Any
@@ -19,6 +20,8 @@ from ldlrepro.core.errors import nearest
 from ldlrepro.core.progress import StatusLine, time_left
 
 UNIT_RULE = "train"
+PAUSE_S = 5.0
+"""How often the line is renewed while no step ends."""
 NO_RULE = re.compile(r"No rule to produce ([^\s/]+) ")
 CHATTER = {
     LogEvent.JOB_INFO,
@@ -43,6 +46,9 @@ class LogHandler(LogHandlerBase):
         self.units_to_do = self.units_done = 0
         self.jobs = self.last_job = ""
         self.first_start = 0.0
+        self.started: dict[int, float] = {}
+        """Jobs that run -> when each began, oldest first."""
+        self.pulse = threading.Thread(target=self._go_on, daemon=True)
 
     @property
     def writes_to_stream(self) -> bool:
@@ -77,13 +83,17 @@ class LogHandler(LogHandlerBase):
         if event == LogEvent.JOB_INFO:
             self.rule_of[record.jobid] = record.rule_name
             self.label_of[record.jobid] = _label(record)
-            self.first_start = self.first_start or time.monotonic()
+            self.started[record.jobid] = time.monotonic()
+            if not self.first_start:
+                self.first_start = self.started[record.jobid]
+                self.pulse.start()
         elif event == LogEvent.PROGRESS:
             # Follows the JOB_FINISHED that it counts.
             self.jobs = f"{record.done} of {record.total} steps"
             self._progress()
         elif event == LogEvent.JOB_FINISHED:
             job = getattr(record, "job_id", None)
+            self.started.pop(job, None)
             if self.rule_of.get(job) == UNIT_RULE:
                 self.units_done += 1
             self.last_job = self.label_of.get(job, "")
@@ -139,13 +149,22 @@ class LogHandler(LogHandlerBase):
         )
         return text.startswith(starts)
 
-    def _progress(self) -> None:
+    def _go_on(self) -> None:
+        """Name the step that runs for longest, where none has ended for a while."""
+        while True:
+            time.sleep(PAUSE_S)
+            now = time.monotonic()
+            for job, since in list(self.started.items())[:1]:
+                if now - since > PAUSE_S:
+                    self._progress(f"{self.label_of[job]}, {now - since:.0f} s so far")
+
+    def _progress(self, running: str = "") -> None:
         left = self.units_to_do - self.units_done
         seconds = time.monotonic() - self.first_start
         parts = [f"{self.units_done} of {self.units_to_do} units"] * bool(self.units_to_do)
         parts += [self.jobs, time_left(seconds, self.units_done, left)]
-        line = f"[{', '.join(part for part in parts if part)}] {self.last_job}"
-        self.line.show(line, at_once=self.line.on_terminal or left == 0)
+        line = f"[{', '.join(part for part in parts if part)}] {running or self.last_job}"
+        self.line.show(line, at_once=not running and (self.line.on_terminal or left == 0))
 
 
 def _label(record: LogRecord) -> str:

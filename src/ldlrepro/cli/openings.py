@@ -91,7 +91,11 @@ def of_status(rows: Sequence[Mapping[str, Any]]) -> str:
         sum(row[key] for row in rows) for key in ("units", "done here", "failed")
     )
     left = sum(row["core minutes to do"] for row in rows)
-    said = f"{here:,} of {counted(units, 'unit')} are complete here, {failed or 'none'} failed."
+    known = sum(row["in reference"] for row in rows)
+    said = (
+        f"{here:,} of {counted(units, 'unit')} are complete here, {failed or 'none'} failed. "
+        f"{known:,} are in the reference records."
+    )
     return f"{said} The rest takes about {duration(60 * left)} on one core." if left else said
 
 
