@@ -16,7 +16,8 @@ from ldl import metrics
 from ldl.datasets import make_distributions
 from ldlrepro import cli
 from ldlrepro.arena import advice, runs
-from ldlrepro.arena.standings import BASE, BASE_ELO, Standings, read, tables
+from ldlrepro.arena.standings import BASE, BASE_ELO, Standings, read, sentence, tables
+from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.own_table import read_own
@@ -103,7 +104,7 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
     write(table)
     asked = ["arena", "mine.csv", "--labels", ",".join(LABELS), "--groups", "who"]
     asked += ["--ignore", "remark"]
-    few = ["--methods", "SABFGS,AAKNN", "--time", "10s", "--threads", "1"]
+    few = ["--methods", "SABFGS,AAKNN", "--time", "5m", "--threads", "1"]
     assert cli.main([*asked, *few]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("Use SABFGS. Its KL is")
@@ -232,7 +233,8 @@ def board(losses: dict[str, dict[str, float]], families: dict[str, str] | None =
         told = {"TrainMean": 1.0, "RFRegression": 0.5, **by_method}
         rows += [
             {"dataset": dataset, "method": m, "kind": "default", "fold": 0, "kl": loss}
-            | {"fit_s": 1.0, "predict_s": 0.1, "search_s": 2.0}
+            | {"family": FAMILY if m == "Theirs" else "", "fit_s": 1.0, "predict_s": 0.1}
+            | {"search_s": 2.0}
             for m, loss in told.items()
         ]
     return Standings(pd.DataFrame(rows), families or {})
@@ -260,6 +262,14 @@ def test_a_set_counts_when_every_method_has_run():
     found = board({name: {"A": 0.2} for name in "pqr"} | {"s": {}})
     assert found.unfinished == ["s"]
     assert list(found.losses.index) == ["p", "q", "r"]
+
+
+def test_an_algorithm_of_python_ldl_counts_when_it_has_run_on_every_set():
+    begun = board({"p": {"A": 0.2, "Theirs": 0.1}, "q": {"A": 0.2}})
+    assert list(begun.losses.index) == ["p", "q"]
+    assert "Theirs, default" not in begun.losses
+    assert "algorithms of python-ldl, 1." in sentence(begun)
+    assert "Theirs, default" in board({"p": {"Theirs": 0.1}, "q": {"Theirs": 0.1}}).losses
 
 
 def test_losses_of_any_size_count_alike():

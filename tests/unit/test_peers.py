@@ -8,10 +8,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ldlrepro import cli
+from ldlrepro.arena import runs, toolbox
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.peers import python_ldl
 from ldlrepro.peers.python_ldl import PythonLDL
 from ldlrepro.train.records import FAILED, OK, read_rows
@@ -178,3 +181,14 @@ def test_its_failures_are_rows(others):
     broken = read_rows(folder / "other@broken/folds_0-3.parquet")
     assert {row.status for row in broken} == {FAILED}
     assert broken[0].error == "Broken failed in its fit: ZeroDivisionError: no rows left"
+
+
+def test_the_arena_runs_them_with_their_defaults(ready, monkeypatch):
+    monkeypatch.setattr(toolbox, "ALGORITHMS", ("Mean", "Broken"))
+    names = ["Mean (python-ldl)", "Broken (python-ldl)"]
+    rows = pd.read_csv(runs.run("toy", Workspace(), names)).set_index(["method", "fold"])
+    assert set(rows["kind"]) == {"default"}
+    assert (rows.loc[names[0], "fit_s"] < 5).all()
+    assert rows.loc[names[0], "error"].isna().all()
+    assert rows.loc[names[1], "error"].str.contains("no rows left").all()
+    assert (rows.loc[names[1], "kl"] > 0).all()  # as the training mean

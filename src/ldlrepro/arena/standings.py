@@ -21,6 +21,7 @@ from ldl.comparison.contenders import MEAN
 from ldl.comparison.result import titled
 from ldl.comparison.search import KINDS
 from ldl.metrics import better
+from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -68,9 +69,20 @@ class Standings:
 
     @cached_property
     def unfinished(self) -> list[str]:
-        """Data sets on which some method has not run, and which do not count for that."""
-        ran = self.rows.groupby("dataset")["method"].nunique()
-        return sorted(ran[ran < self.rows["method"].nunique()].index)
+        """Data sets on which some method has not run, and which do not count for that.
+
+        Algorithms of python-ldl are not waited for.
+        """
+        ours = self.rows[self.rows["family"] != FAMILY]
+        ran = ours.groupby("dataset")["method"].nunique()
+        return sorted(ran[ran < ours["method"].nunique()].index)
+
+    @cached_property
+    def counted(self) -> pd.DataFrame:
+        """The rows of data sets that count, and of methods that ran on all of these."""
+        rows = self.rows[~self.rows["dataset"].isin(self.unfinished)]
+        ran = rows.groupby("method")["dataset"].transform("nunique")
+        return rows[ran == rows["dataset"].nunique()]
 
     @cached_property
     def losses(self) -> pd.DataFrame:
@@ -80,7 +92,7 @@ class Standings:
         """
         import pandas as pd
 
-        rows = self.rows[~self.rows["dataset"].isin(self.unfinished)]
+        rows = self.counted
         if rows.empty:
             raise UserError("no data set has every method yet: snakemake --cores all arena")
         wide = rows.pivot_table(self.measure, "dataset", ["method", "kind"], aggfunc="mean")
@@ -256,4 +268,10 @@ def sentence(board: Standings) -> str:
         )
     if board.unfinished:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."
+    late = set(board.rows["method"]) - set(board.counted["method"])
+    if late:
+        said += (
+            f" Not counted yet, for they have not run on all sets: algorithms of {FAMILY}, "
+            f"{len(late)}."
+        )
     return said
