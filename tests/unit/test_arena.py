@@ -16,7 +16,15 @@ from ldl import metrics
 from ldl.datasets import make_distributions
 from ldlrepro import cli
 from ldlrepro.arena import advice, runs
-from ldlrepro.arena.standings import BASE, BASE_ELO, Standings, read, sentence, tables
+from ldlrepro.arena.standings import (
+    BASE,
+    BASE_ELO,
+    Standings,
+    behind_the_mean,
+    read,
+    sentence,
+    tables,
+)
 from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
@@ -270,6 +278,14 @@ def test_an_algorithm_of_python_ldl_counts_when_it_has_run_on_every_set():
     assert "Theirs, default" not in begun.losses
     assert "algorithms of python-ldl, 1." in sentence(begun)
     assert "Theirs, default" in board({"p": {"Theirs": 0.1}, "q": {"Theirs": 0.1}}).losses
+
+
+def test_defaults_that_often_lose_to_the_mean_are_named():
+    often = {"AAKNN": 1.2, "SABFGS": 0.9, "CatBoost": 1.5}
+    found = board({"p": often, "q": {**often, "AAKNN": 1.1}, "r": {**often, "AAKNN": 0.5}})
+    said = behind_the_mean(found)
+    assert "1 of 4 estimators are worse" in said  # CatBoost is no estimator of the library
+    assert "`AAKNN` (2 sets, by 20.0% at most)." in said
 
 
 def test_losses_of_any_size_count_alike():

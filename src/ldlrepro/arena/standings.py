@@ -31,6 +31,8 @@ BASE, BASE_ELO = "RFRegression, default", 1000.0
 """The method that has this Elo rating by definition."""
 TIED = 6
 """Decimals of ratings and gains; what differs below is rounding noise."""
+SELDOM = 0.1
+"""Share of data sets on which an estimator may be worse than the training mean by default."""
 DRAWS, SEED = 500, 2026
 """Drawn sets of families behind each interval."""
 
@@ -278,3 +280,22 @@ def sentence(board: Standings) -> str:
             f"{len(late)}."
         )
     return said
+
+
+def behind_the_mean(board: Standings) -> str:
+    """Say which estimators of the library lose to the training mean by default, and by how much."""
+    import ldl
+
+    shares = board.losses[[name for name in board.losses if name.endswith(", default")]]
+    shares = shares[[name for name in shares if hasattr(ldl, method_of(name))]]
+    behind = (shares > 1.0).sum()
+    often = behind[behind > SELDOM * len(shares)].sort_values(ascending=False, kind="stable")
+    named = ", ".join(
+        f"`{method_of(name)}` ({count} sets, by {shares[name].max() - 1:.1%} at most)"
+        for name, count in often.items()
+    )
+    return (
+        f"On the {len(shares)} sets of the [arena](choosing.md), with at most 1,000 rows each, "
+        f"{len(often)} of {len(shares.columns)} estimators are worse than the training mean on "
+        f"more than one set in ten{': ' if named else ''}{named}."
+    )
