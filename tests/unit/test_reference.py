@@ -6,13 +6,11 @@ import csv
 import json
 import math
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro.audit.seals import check_seals
 from ldlrepro.judge.reference import ReferenceUnits, drop_unplanned, write_reference
 from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete
 from ldlrepro.train.records import FAILED, OK
@@ -141,12 +139,6 @@ def test_folds_that_ran_are_kept_until_all_have(measured, tmp_path, ready):
     write_reference(ready.plan, tmp_path, [measured], COMMAND)
     write_reference(ready.plan, tmp_path, [part], COMMAND)
     assert len(ReferenceUnits(tmp_path, ready.project)[KEY].rows) == 4
-
-
-def test_our_reference_has_the_bytes_that_its_checksums_name():
-    check = check_seals([], Path("results"), Path(__file__).resolve().parents[2])
-    assert len(check.passed) > 100
-    assert check.failed == [], "is the change meant? rm reference/SHA256SUMS; ldlrepro record"
 
 
 def test_our_reference_names_the_parameters_that_the_methods_have_now():
