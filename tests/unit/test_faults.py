@@ -79,7 +79,7 @@ def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, 
     results = done.root / "results"
     before = {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
     disks.read_only(results)
-    for arguments in (RUN, ["compare", "tiny"], ["report"]):
+    for arguments in (RUN, ["compare", "tiny"], ["report", "tiny"]):
         status, _, told = ask(*arguments)
         assert status == 2, arguments
         assert "Read-only file system" in told
