@@ -19,16 +19,15 @@ from hypothesis import strategies as st
 
 from ldl.metrics import ZERO_CONVENTIONS, age_errors, evaluate, label_errors
 from ldlrepro import cli
-from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.lint.deviations import widest
 from ldlrepro.lint.findings import IMPOSSIBLE, Finding
 from ldlrepro.lint.linter import Beside, examine, table_of_paper
 from ldlrepro.lint.relations import broken_pair
 from ldlrepro.lint.tables import BETTER, Cell, Printed, read_table
+from tests.unit.judged import PROJECT
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = Project.open(ROOT)
 
 
 def cell(measure: str, mean: str, std: str = "", labels: int | None = None, **more) -> Cell:
