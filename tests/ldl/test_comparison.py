@@ -10,6 +10,7 @@ import pytest
 import ldl
 from ldl import LDLEstimator, compare, metrics
 from ldl.comparison import compare as comparing
+from ldl.comparison import store
 from ldl.comparison.contenders import MEAN, Contender, portfolio
 from ldl.comparison.search import Task, Tried, outer_folds, search, weighted
 from ldl.datasets import make_distributions
@@ -163,6 +164,17 @@ def test_with_much_more_time_a_search_is_done_again(tmp_path):
     _, longer, told = comparing._one("AAKNN.0", contender, long, tmp_path)
     assert told == ""
     assert len(longer.tried) == TASK.settings
+
+
+def test_what_is_kept_is_what_was_found(tmp_path):
+    found = search(KNOWN["AABP"], replace(TASK, settings=2))
+    store.save(tmp_path / "one.npz", found, {"code": "x"})
+    again, told = store.load(tmp_path / "one.npz")
+    assert told == {"code": "x"}
+    assert [one.setting for one in again.tried] == [one.setting for one in found.tried]
+    for kind, one in found.found.items():
+        assert np.array_equal(again.found[kind].P, one.P)
+        assert again.found[kind].settings == one.settings
 
 
 @pytest.mark.parametrize(

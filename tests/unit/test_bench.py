@@ -184,6 +184,3 @@ def test_entries_name_methods_and_arguments_that_exist():
         for side in (one.ours, one.peer or {}):
             if "method" in side:
                 PROJECT.method(side["method"]).estimator(**side.get("parameters", {}))
-
-
-# ---------------------------------------------------------------------- sides

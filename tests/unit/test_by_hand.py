@@ -80,9 +80,6 @@ def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(ready
     assert ask(*words, "--of-workflow")[0] == 0
 
 
-# ---------------------------------------------------------------------- chunks
-
-
 # ---------------------------------------------------------------------- errors for people
 
 DEEP = """title: deep

@@ -72,9 +72,6 @@ def sets(count: int, by="method", metric="kl", mine=0.1, rival=0.2) -> Made:
     return made
 
 
-# ---------------------------------------------------------------------- what they rest on
-
-
 # ---------------------------------------------------------------------- ranks
 
 
@@ -152,6 +149,3 @@ def test_other_splits_cannot_be_paired():
     made.add("d", "Rival", 0.2, FOLDS, protocol="q")
     claim = made.judge(**PAIRS, significant="all")
     assert (claim.verdict, claim.evidence) == (UNTESTED, "nothing that it speaks of was measured")
-
-
-# ---------------------------------------------------------------------- records

@@ -267,6 +267,3 @@ def test_two_runs_of_one_unit_at_once_leave_one_whole_record(ready):
         r.predictions_sha256 for r in read_rows(job.record)
     ]
     assert sorted(os.listdir(job.record.parent)) == ["folds_0-3.npz", "folds_0-3.parquet"]
-
-
-# ---------------------------------------------------------------------- clocks

@@ -89,9 +89,6 @@ def test_what_is_no_distribution_is_refused_by_name(D, P, message):
         metrics.evaluate(D, P)
 
 
-# ---------------------------------------------------------------------- scorers
-
-
 # ---------------------------------------------------------------------- ages
 
 

@@ -157,9 +157,6 @@ def test_a_module_that_another_one_hides_is_refused(folder):
         from_environment().method("mine")
 
 
-# ---------------------------------------------------------------------- planned
-
-
 # ---------------------------------------------------------------------- digests
 
 
