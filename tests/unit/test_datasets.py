@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +22,6 @@ MIRRORED = {
 """Data sets whose files could be had, with the repeated feature rows that were counted in them."""
 
 
-def published_datasets() -> set[str]:
-    """Every data set that the tables of printed numbers name."""
-    names: set[str] = set()
-    for path in (PROJECT.root / "papers").glob("*/cells.csv"):
-        with open(path, encoding="utf-8", newline="") as handle:
-            names |= {row["dataset"] for row in csv.DictReader(handle) if row["dataset"]}
-    return names
-
-
 @pytest.mark.parametrize("data_set", PROJECT.data_sets, ids=lambda data_set: data_set.id)
 def test_every_data_set_can_be_had_drawn_or_asked_for(data_set: DataSet) -> None:
     files = data_set.files
@@ -40,11 +30,6 @@ def test_every_data_set_can_be_had_drawn_or_asked_for(data_set: DataSet) -> None
     if data_set.reader == "images" or (files and files[0].git_blob):
         assert f"data/manual/{data_set.owner_of_images.id}/" in data_set.how_to_get
         assert f"`ldlrepro fetch {data_set.id}`" in data_set.how_to_get
-
-
-def test_every_data_set_with_printed_numbers_is_configured_or_known_to_be_out_of_reach() -> None:
-    out_of_reach = {name for paper in PROJECT.papers for name in paper.not_available}
-    assert published_datasets() - set(PROJECT.data_set_ids) == out_of_reach
 
 
 def test_absent_data_never_raise_and_say_what_to_do(tmp_path: Path) -> None:

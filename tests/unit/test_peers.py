@@ -11,13 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldlrepro import cli
 from ldlrepro.arena import runs, toolbox
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.peers import python_ldl
 from ldlrepro.peers.python_ldl import PythonLDL
-from ldlrepro.train.records import FAILED, OK, read_rows
 
 ALGORITHMS = '''
 import os, sys, time
@@ -154,33 +152,6 @@ def wait_for(what) -> None:
     while not what():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.1)
-
-
-@pytest.fixture
-def others(ready):
-    """A project with methods of that package."""
-    ready.write(
-        "config/methods/other.yaml",
-        """
-title: another package
-class: ldlrepro.peers.python_ldl.PythonLDL
-parameters: {algorithm: Mean}
-resources: {threads: 1, mem_mb: 700}
-variants:
-  broken: {parameters: {algorithm: Broken}}
-""",
-    )
-    return ready
-
-
-def test_its_failures_are_rows(others):
-    assert cli.main(["run", "tiny", "toy", "other"]) == 0
-    cli.main(["run", "tiny", "toy", "other@broken"])
-    folder = others.root / "results/units/tiny/toy"
-    assert {row.status for row in read_rows(folder / "other/folds_0-3.parquet")} == {OK}
-    broken = read_rows(folder / "other@broken/folds_0-3.parquet")
-    assert {row.status for row in broken} == {FAILED}
-    assert broken[0].error == "Broken failed in its fit: ZeroDivisionError: no rows left"
 
 
 def test_the_arena_runs_them_with_their_defaults(ready, monkeypatch):

@@ -1,12 +1,9 @@
 """Simulated schedules: bounds, threads, and units without times."""
 
-from ldlrepro.catalogue import Project
 from ldlrepro.judge.scores import Sources, UnitScores
-from ldlrepro.plan import Plan
 from ldlrepro.train.records import OK, FoldRow
 from ldlrepro.workflow.schedule import START_S, Job, jobs_of, simulate
-
-PLAN = Plan(Project.open())
+from tests.unit.judged import PLAN
 
 
 def wall(seconds: list[float], cores: int) -> float:
