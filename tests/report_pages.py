@@ -15,7 +15,7 @@ from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.train.records import FoldRow
 
 PROJECT = Project.open(Path(__file__).parents[1])
-"""The checkout that the tests lie in; opening it again takes seconds."""
+"""The checkout that the tests lie in."""
 
 
 def fold(number: int, **changes: object) -> FoldRow:

@@ -62,19 +62,6 @@ def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(rea
     assert predictions_path(job.record).read_bytes() == expected
 
 
-def test_a_full_disk_under_the_records_leaves_no_half_record(ready, disks, ask):
-    units = ready.job().record.parents[2]
-    disks.small(units, "16k")  # folders and predictions fit, the table does not
-    status, _, told = ask(*RUN)
-    assert status == 2
-    assert "no room left on the disk" in told
-    assert not ready.job().record.exists()
-    disks.resize(units, "1m")
-    status, _, told = ask(*RUN)
-    assert status == 0
-    assert told.count("from the journal") == 4
-
-
 def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, disks, ask):
     results = done.root / "results"
     before = {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
@@ -87,22 +74,6 @@ def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, 
         assert ELSEWHERE in told
     assert {p: p.read_bytes() for p in results.rglob("*") if p.is_file()} == before
     assert ask("status")[0] == 0, "looking needs no right to write"
-
-
-def test_a_folder_without_the_right_to_write_is_told(ready):
-    units = ready.root / "results" / "units"
-    units.mkdir(exist_ok=True)
-    units.chmod(0o555)
-    command = [sys.executable, "-m", "ldlrepro.cli", *RUN]
-    if not os.getuid():  # root may write anywhere, unless it gives that up
-        if not shutil.which("setpriv"):
-            pytest.skip("we are root, and there is no setpriv to become less")
-        command = ["setpriv", "--bounding-set=-dac_override", *command]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    units.chmod(0o755)
-    assert ran.returncode == 2, ran.stderr
-    assert "results/units/tiny: Permission denied" in ran.stderr
-    assert "Traceback" not in ran.stderr
 
 
 # ---------------------------------------------------------------------- damaged files
