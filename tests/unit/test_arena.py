@@ -93,9 +93,13 @@ def test_what_misleads_is_said(table, checkout):
     [
         ({}, {"labels": ["calm", "gald"]}, "no column 'gald'. Did you mean 'glad'?"),
         ({}, {"labels": ["calm"]}, "at least two columns"),
-        ({"a": "x"}, {}, "text in a. Write numbers there, or leave these columns out: --ignore a"),
+        (
+            {"a": "x"},
+            {},
+            "has the text 'x'. Write numbers, or leave columns with text out: --ignore a",
+        ),
         ({"sad": -1.0}, {}, "negative values"),
-        ({"sad": "much"}, {}, "the label 'sad' holds text, such as 'much'"),
+        ({"sad": "much"}, {}, "line 2, column 'sad' has the text 'much'. A label"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_what_to_type(table, checkout, change, asked, words):

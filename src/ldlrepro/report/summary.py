@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ldlrepro.arena import standings as standings_of_arena
 from ldlrepro.arena.standings import Standings as Arena
-from ldlrepro.catalogue import FIVE, Paper, Project
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
@@ -18,7 +18,7 @@ from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
-from ldlrepro.judge.tallies import WITHIN, Tally, tally
+from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.arena import trade_off
@@ -27,7 +27,7 @@ from ldlrepro.report.leaderboard import Standings, collect, standings
 from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
 from ldlrepro.train.records import FAILED, last_line
 
-README, TABLES, NUMBERS = "README.md", "docs/verdicts.md", "docs/numbers.md"
+README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
 CHOOSING, PEERS = "docs/choosing.md", "docs/peers.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 WIDTH, BAND = 768, 26
@@ -56,22 +56,13 @@ def verdict_table(rows: Rows) -> str:
     return _markdown([lines[0], *(line.values() for line in lines)])
 
 
-def headline(rows: Iterable[VerdictRow]) -> str:
-    """Return how many of some printed numbers hold, in two sentences."""
-    found = tally(rows)
-    return (
-        f"Of {found.total:,} printed numbers {found.judged:,} were computed again and judged. "
-        f"{found.met:,} are met, and **{found.holds:,} hold**.\n"
-    )
-
-
 def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
     """Yield the papers with their cells, and after several of a group the group with all cells."""
-    for group in dict.fromkeys(paper.group for paper in rows):
+    for group, together in by_group(rows).items():
         papers = [paper for paper in rows if paper.group == group]
         yield from ((paper.id, rows[paper]) for paper in papers)
         if len(papers) > 1:
-            yield group, [row for paper in papers for row in rows[paper]]
+            yield group, together
 
 
 def own_table(rows: Rows) -> str:
@@ -225,14 +216,13 @@ def renewed(plan: Plan) -> dict[str, str]:
     answers = as_in_a_fresh_clone(plan)
     peers = answers[project.paper("peers")]
     rows = {paper: answers[paper].rows for paper in project.real_papers()}
-    five = [row for name, mine in with_groups(rows) if name == FIVE for row in mine]
     board = collect(project, [PaperPage.of(project, answer) for answer in answers.values()])
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
     arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
-        README: {"headline": headline(five)},
+        README: {"headline": f"{in_words(by_group(rows))}\n"},
         TABLES: {"verdicts": verdict_table(rows), "own methods": own_table(rows)},
-        NUMBERS: {"looks": looks_table(project)},
+        LOOKS: {"looks": looks_table(project)},
         CHOOSING: {
             "arena": f"{standings_of_arena.sentence(arena)}\n",
             "arena methods": arena_table(arena),
@@ -253,7 +243,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         note = project.root / "papers" / paper.id / "note.md"
         text = note.read_text(encoding="utf-8") if note.is_file() else ""
         tables = {
-            "headline": headline(answer.rows),
+            "headline": f"{tally(answer.rows).sentence()}\n",
             "counts": method_table(answer.rows),
             "readings": readings_table(answer.readings),
         }
