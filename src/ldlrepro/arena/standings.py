@@ -286,12 +286,12 @@ def behind_the_mean(board: Standings) -> str:
     """Say which estimators of the library lose to the training mean by default, and by how much."""
     import ldl
 
-    shares = board.losses[[name for name in board.losses if name.endswith(", default")]]
-    shares = shares[[name for name in shares if hasattr(ldl, method_of(name))]]
+    names = [name for name in map(str, board.losses) if name.endswith(", default")]
+    shares = board.losses[[name for name in names if hasattr(ldl, method_of(name))]]
     behind = (shares > 1.0).sum()
     often = behind[behind > SELDOM * len(shares)].sort_values(ascending=False, kind="stable")
     named = ", ".join(
-        f"`{method_of(name)}` ({count} sets, by {shares[name].max() - 1:.1%} at most)"
+        f"`{method_of(str(name))}` ({count} sets, by {shares[name].max() - 1:.1%} at most)"
         for name, count in often.items()
     )
     return (
