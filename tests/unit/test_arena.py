@@ -289,7 +289,7 @@ def test_defaults_that_often_lose_to_the_mean_are_named():
     found = board({"p": often, "q": {**often, "AAKNN": 1.1}, "r": {**often, "AAKNN": 0.5}})
     said = behind_the_mean(found)
     assert "1 of 4 estimators are worse" in said  # CatBoost is no estimator of the library
-    assert "`AAKNN` (2 sets, by 20.0% at most)." in said
+    assert "`AAKNN` (2 of them, by 20.0% at most)." in said
 
 
 def test_losses_of_any_size_count_alike():

@@ -291,7 +291,7 @@ def behind_the_mean(board: Standings) -> str:
     behind = (shares > 1.0).sum()
     often = behind[behind > SELDOM * len(shares)].sort_values(ascending=False, kind="stable")
     named = ", ".join(
-        f"`{method_of(str(name))}` ({count} sets, by {shares[name].max() - 1:.1%} at most)"
+        f"`{method_of(str(name))}` ({count} of them, by {shares[name].max() - 1:.1%} at most)"
         for name, count in often.items()
     )
     return (
