@@ -108,7 +108,6 @@ LONGEST = (
     "workflow/test_catalog",
     "workflow/test_workflow_faults",
     "workflow/test_object_store",
-    "workflow/test_morph_ready",
     "workflow/test_weights_chain",
     "unit/test_track_curves",
     "unit/test_track_kills",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro.catalogue import Paper, Project
+from ldlrepro.experiments import MeasuredCell, MeasuredTable, Measurement, Provenance
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import JUDGED, VerdictRow
@@ -14,6 +15,7 @@ from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.train.records import FoldRow
 
 PROJECT = Project.open(Path(__file__).parents[1])
+"""The checkout that the tests lie in."""
 
 
 def fold(number: int, **changes: object) -> FoldRow:
@@ -64,6 +66,14 @@ def cell(verdict: str = "reproduced", metric: str = "kl", **changes) -> VerdictR
             "unit_dataset": "toy",
         }
     return VerdictRow(**{**values, **changes})
+
+
+def measurement() -> Measurement:
+    about = {"toy": "f"}, {"numpy": "2"}, {"cpu": "x"}
+    made = Provenance("2026-01-01", 1.5, "abc", "d", "e", *about)
+    cell = MeasuredCell("toy", "", "RF", "time_s", 1.0, None, 4)
+    table = MeasuredTable("times", ["a", "b"], [["x", 1]])
+    return Measurement("demo", "times", {"rows": 60.0}, [cell], [table], {"5": [1, "a"]}, made)
 
 
 def answer(paper: str = "demo", **changes) -> PaperAnswer:

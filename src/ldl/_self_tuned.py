@@ -210,6 +210,29 @@ class SelfTuned(LDLEstimator):
         return found | {"mean_share": float(shares[place]) if learns else 1.0}
 
 
+Held = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Distributions of held-out rows, their predictions, and the mean of the rows that were fitted."""
+
+
+def best_share(held: Sequence[Held]) -> float:
+    """Return the share of the mean in predictions that has the least divergence."""
+    shares = (0.0, *_SHARES)
+    losses = []
+    for D, P, mean in held:
+        mixtures = np.stack([mixed(P, mean, share) for share in shares])
+        entropies = -(D * np.log(np.maximum(mixtures, _LOWEST))).sum(axis=2)
+        losses.append(entropies.mean(axis=1))
+    return float(shares[first_best(np.mean(losses, axis=0), lower_is_better=True)])
+
+
+def settled_share(held: Sequence[Held], share: float) -> float:
+    """Return the share, or 1 where its gain over the mean is within the noise of the gain."""
+    gain = np.concatenate(
+        [_entropies(D, mean[None]) - _entropies(D, mixed(P, mean, share)) for D, P, mean in held]
+    )
+    return share if gain.mean() > gain.std() / np.sqrt(len(gain)) else 1.0
+
+
 def _entropies(D: np.ndarray, P: np.ndarray) -> np.ndarray:
     """Return the cross entropy of each row, which is its divergence but for a constant."""
     return -(D * np.log(np.maximum(P, _LOWEST))).sum(axis=1)

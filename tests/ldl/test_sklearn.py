@@ -18,12 +18,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
     GridSearchCV,
-    cross_val_predict,
-    cross_val_score,
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted
@@ -99,23 +97,6 @@ def test_tags_say_what_it_takes(name):
     assert (tags.target_tags.multi_output, tags.target_tags.single_output) == (True, False)
     assert tags.input_tags.two_d_array == tags.input_tags.sparse == (name in TABLES)
     assert not tags.input_tags.allow_nan
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_in_a_pipeline_scored_and_pickled(name):
-    X, D = sample(n=24)
-    line = make_pipeline(MaxAbsScaler(), cheap(name))
-    scores = cross_val_score(
-        line, X, D, cv=2, scoring=scorer("chebyshev"), error_score="raise", n_jobs=1
-    )
-    assert scores.shape == (2,)
-    assert (scores <= 0).all()
-    P = cross_val_predict(line, X, D, cv=2)
-    assert P.shape == D.shape
-    assert distributions(P)
-    line.fit(X, D)
-    again = pickle.loads(pickle.dumps(line))
-    np.testing.assert_array_equal(again.predict(X), line.predict(X))
 
 
 @pytest.mark.parametrize("name", ["AAKNN", "RFRegression", "DFLDL"])

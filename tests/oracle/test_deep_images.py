@@ -110,9 +110,6 @@ def test_wrong_demands_for_weights_are_refused(parameters, message, tmp_path, mo
         built("dldl", **parameters).fit(X, D)
 
 
-# ---------------------------------------------------------------------- input
-
-
 # ---------------------------------------------------------------------- memory
 
 

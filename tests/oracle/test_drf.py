@@ -114,9 +114,6 @@ def test_gradients_with_and_without_entropy_equal_differences(kind, temperature)
             np.testing.assert_allclose(gradients[unit, row].item(), difference, atol=1e-8)
 
 
-# ---------------------------------------------------------------------- which outputs splits ask
-
-
 # ---------------------------------------------------------------------- the estimator
 
 

@@ -125,6 +125,3 @@ def test_two_leaf_steps_equal_plain_loops_and_an_empty_leaf_keeps_what_it_has(re
         found = np.transpose(update(leaves, P, labels, counts, repeats))
         np.testing.assert_allclose(found, expected, rtol=1e-7)
         np.testing.assert_allclose(leaves.classes.Q[0].numpy(), Q, atol=1e-10)
-
-
-# ---------------------------------------------------------------------- parameters

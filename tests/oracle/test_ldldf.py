@@ -103,9 +103,3 @@ def test_trees_and_depth_grow_from_layer_to_layer(spies):
     sixth = LDLDF()._settings(5)
     assert (sixth.n_estimators, sixth.max_depth) == (100, 18)
     assert [spy.kind for spy in spies[:30:5]] == ["rf"] * 3 + ["xgb"] * 3
-
-
-# ---------------------------------------------------------------------- learners
-
-
-# ---------------------------------------------------------------------- the rest

@@ -105,9 +105,6 @@ def test_prediction_is_the_mean_of_the_trees():
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
 
 
-# ---------------------------------------------------------------------- batches and the queue
-
-
 # ---------------------------------------------------------------------- one tree at a time
 
 
@@ -218,6 +215,3 @@ def test_best_iteration_looks_at_the_test_labels():
         for best in (False, True)
     ]
     assert kl[1] < kl[0]
-
-
-# ---------------------------------------------------------------------- settings

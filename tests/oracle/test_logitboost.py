@@ -129,9 +129,6 @@ def test_tree_is_the_one_that_brute_force_grows(kind, min_leaf, seed):
     assert as_partition(tree.leaf_of) == {tuple(rows) for rows in expected}
 
 
-# ---------------------------------------------------------------------- bins
-
-
 # ---------------------------------------------------------------------- single steps
 
 

@@ -67,9 +67,6 @@ def test_sigmoid_is_the_minimum_of_platts_loss():
     np.testing.assert_allclose(found, reference, atol=1e-5)
 
 
-# ---------------------------------------------------------------------- single-label instances
-
-
 # ---------------------------------------------------------------------- the whole
 
 

@@ -187,9 +187,6 @@ def test_more_rows_than_sixteen_bits_count():
     assert gain == pytest.approx(information(labels))
 
 
-# ---------------------------------------------------------------------- whole trees
-
-
 # ---------------------------------------------------------------------- clusters
 
 
@@ -243,6 +240,3 @@ def test_smoothing_spreads_imaginary_rows_over_all_labels():
         .predict([[3.0]])
     )
     np.testing.assert_allclose(P, [[10.5 / 12, 0.5 / 12, 0.5 / 12, 0.5 / 12]], atol=1e-15)
-
-
-# ---------------------------------------------------------------------- settings

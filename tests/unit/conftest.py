@@ -94,6 +94,21 @@ shape: [60, 3, 3]
 licence: free
 """
 
+BROKEN = """
+import numpy as np
+from ldlrepro.core.errors import UserError
+from ldl.base import LDLEstimator
+class Broken(LDLEstimator):
+    fits = 0
+    def _fit(self, X, D):
+        Broken.fits += 1
+        if {always} or Broken.fits == 2:
+            raise {error}
+        self.mean_ = D.mean(axis=0)
+    def _predict(self, X):
+        return np.tile(self.mean_, (len(X), 1))
+"""
+
 TINY_METHOD = """
 title: neighbours
 class: ldl.AAKNN
@@ -145,6 +160,11 @@ class Checkout:
         sys.modules.pop(name, None)
         forget()  # what digests of code remember of it
         return self.write(f"own/{name}.py", text)
+
+    def break_method(self, error: str, always: bool = False, more: str = "") -> None:
+        """Add a method ``broken`` that fails always, or in its second fit alone."""
+        self.module("broken_method", BROKEN.format(error=error, always=always))
+        self.write("config/methods/broken.yaml", f"title: b\nclass: broken_method.Broken\n{more}")
 
     def make_data(self) -> None:
         """Draw the toy data as they are configured now."""

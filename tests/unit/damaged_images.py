@@ -20,20 +20,13 @@ SIZE = (48, 60)
 FORMATS = {".jpg": "JPEG", ".png": "PNG", ".bmp": "BMP", ".tif": "TIFF", ".gif": "GIF"}
 FORMATS |= {".ppm": "PPM", ".webp": "WEBP"}
 assert set(FORMATS.values()) | {"MPO"} == set(ENDINGS)
-CUTS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85)
+CUTS = (0.005, 0.1, 0.5, 0.85)
 UNKNOWN = "no whole image of a known format"
 NO_IMAGES = {
     "text": b"Dear reader, the photograph follows.\n",
-    "html": b"<!doctype html><html><body>404 Not Found</body></html>",
-    "svg": b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>',
-    "pdf": b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n",
     "postscript": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 50 50\n%%EndComments\nshowpage\n",
     "zip": b"PK\x03\x04" + bytes(60),
     "pickle": b"\x80\x04\x95cos\nsystem\n.",
-    "python": b"raise SystemExit('run')\n",
-    "newline": b"\n",
-    "heic": b"\x00\x00\x00\x18ftypheic" + bytes(40),
-    "gzip": b"\x1f\x8b" + bytes(40),
 }
 DRAWN = np.random.default_rng(2026)
 

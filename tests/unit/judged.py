@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ldlrepro.catalogue import Claim, Project
@@ -15,10 +14,9 @@ from ldlrepro.judge.experiment_cells import Experiments
 from ldlrepro.judge.scores import Sources, Units
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.plan import Plan
+from tests.report_pages import PROJECT
 
-PROJECT = Project.open(Path(__file__).resolve().parents[2])
 PLAN = Plan(PROJECT)
-"""The checkout that the tests lie in."""
 
 
 def verdicts(

@@ -11,10 +11,9 @@ from ldlrepro.audit import Check
 from ldlrepro.audit.certificate import Extent, certificate
 from ldlrepro.audit.rerun import check_reruns, every_fold
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.plan import Plan
 from tests.report_pages import PROJECT, measured, paper
+from tests.unit.judged import PLAN
 
-PLAN = Plan(PROJECT)
 UNIT = PLAN.unit("mslp", "sjaffe", "aa_knn")
 
 

@@ -12,7 +12,7 @@ import pytest
 from bench import entries, measure, tables
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
-from ldlrepro.catalogue import Project
+from tests.unit.judged import PROJECT
 
 # Speaks the protocol: prints where it should not, and answers what it was asked.
 FAKE = """
@@ -177,14 +177,10 @@ def test_the_page_shows_the_numbers_of_the_csv_file():
 
 
 def test_entries_name_methods_and_arguments_that_exist():
-    project = Project.open()
     comparisons = entries.read()
     assert len(comparisons) > 30
     for one in comparisons:
-        assert one.dataset in project.data_set_ids
+        assert one.dataset in PROJECT.data_set_ids
         for side in (one.ours, one.peer or {}):
             if "method" in side:
-                project.method(side["method"]).estimator(**side.get("parameters", {}))
-
-
-# ---------------------------------------------------------------------- sides
+                PROJECT.method(side["method"]).estimator(**side.get("parameters", {}))

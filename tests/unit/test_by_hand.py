@@ -9,31 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli
 from ldlrepro.folds.splits import write_folds
 from ldlrepro.train import cards
 from ldlrepro.train.records import FAILED, OK, read_rows
 from ldlrepro.train.unit import run_unit
 
 DATA, RESULTS = Path("data"), Path("results")
-BROKEN = """
-from ldlrepro.core.errors import UserError
-from ldl.base import LDLEstimator
-class Broken(LDLEstimator):
-    def _fit(self, X, D):
-        raise {error}
-"""
-IN_TWO = "title: b\nclass: broken_method.Broken\nresources: {folds_per_job: 2}\n"
-
-
-def say(capsys, *arguments: str) -> tuple[int, str]:
-    capsys.readouterr()
-    return cli.main(arguments), capsys.readouterr().err
-
-
-def add_broken(checkout, error: str) -> None:
-    checkout.module("broken_method", BROKEN.format(error=error))
-    checkout.write("config/methods/broken.yaml", IN_TWO)
+IN_TWO = "resources: {folds_per_job: 2}\n"
 
 
 @pytest.fixture
@@ -49,22 +31,22 @@ def stale(ready):
 
 
 @pytest.mark.parametrize("fetched", [True, False, None])
-def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, capsys, fetched):
+def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, ask, fetched):
     status_file = DATA / "raw" / "toy" / "fetch.json"
     status = json.loads(status_file.read_text())
     status_file.write_text(json.dumps({**status, "available": fetched, "reason": "ask"}))
     if fetched is None:  # thrown away, with all that is raw
         status_file.unlink()
-    status, told = say(capsys, "run", "tiny", "toy", "near", "--inputs")
+    status, _, told = ask("run", "tiny", "toy", "near", "--inputs")
     assert status == 0
     assert "4 folds, 0 failed" in told
     assert {row.status for row in read_rows(stale.job().record)} == {OK}
 
 
-def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(tiny, capsys):
+def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(tiny, ask):
     missing = [DATA / "ready" / "toy.npz", RESULTS / "folds" / "tiny" / "toy.npz"]
     for path in missing:
-        status, told = say(capsys, "run", "tiny", "toy", "near")
+        status, _, told = ask("run", "tiny", "toy", "near")
         assert status == 2
         assert told == (
             f"ldlrepro: {path}: no such file. Add --inputs to make what is missing, or let "
@@ -73,7 +55,7 @@ def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(
         assert not path.exists()
         tiny.make_data()
     assert not (RESULTS / "units").exists()
-    assert say(capsys, "run", "tiny", "toy", "near", "--inputs")[0] == 0
+    assert ask("run", "tiny", "toy", "near", "--inputs")[0] == 0
 
 
 # ---------------------------------------------------------------------- exit codes
@@ -90,15 +72,12 @@ def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(
     ],
     ids=" ".join,
 )
-def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(ready, capsys, words):
-    add_broken(ready, "ValueError('always')")
+def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(ready, ask, words):
+    ready.break_method("ValueError('always')", True, IN_TWO)
     for before in (["fetch", "fgnet"], ["prepare", "fgnet"], ["folds", "tiny", "fgnet"]):
-        assert say(capsys, *before)[0] == 1
-    assert say(capsys, *words)[0] == 1
-    assert say(capsys, *words, "--of-workflow")[0] == 0
-
-
-# ---------------------------------------------------------------------- chunks
+        assert ask(*before)[0] == 1
+    assert ask(*words)[0] == 1
+    assert ask(*words, "--of-workflow")[0] == 0
 
 
 # ---------------------------------------------------------------------- errors for people
@@ -111,9 +90,9 @@ parameters:
 """
 
 
-def test_a_mistake_that_the_user_can_mend_is_one_line_and_no_traceback(ready, capsys):
-    add_broken(ready, "UserError('first this.\\n  then that')")
-    _, told = say(capsys, "run", "tiny", "toy", "broken")
+def test_a_mistake_that_the_user_can_mend_is_one_line_and_no_traceback(ready, ask):
+    ready.break_method("UserError('first this.\\n  then that')", True, IN_TWO)
+    _, _, told = ask("run", "tiny", "toy", "broken")
     rows = read_rows(ready.job("broken", folds="0-1").record)
     assert [(row.status, row.error) for row in rows] == [(FAILED, "first this. then that")] * 2
     assert "tiny/toy/broken fold 1/2 failed, first this. then that" in told
@@ -123,7 +102,7 @@ def test_a_mistake_that_the_user_can_mend_is_one_line_and_no_traceback(ready, ca
 
 
 def test_the_gate_names_every_unit_left_out_and_the_records_that_wait_for_a_card(
-    ready, capsys, monkeypatch
+    ready, ask, monkeypatch
 ):
     monkeypatch.setattr(cards, "listed", lambda: [])
     monkeypatch.delenv(cards.DEVICE, raising=False)
@@ -133,7 +112,7 @@ def test_the_gate_names_every_unit_left_out_and_the_records_that_wait_for_a_card
     ready.edit("papers/tiny/paper.yaml", "Mean: train_mean", "Deep: deep")
     for method in ("near", "deep"):
         run_unit(ready.job(method))
-    status, told = say(capsys, "gate", "tiny")
+    status, _, told = ask("gate", "tiny")
     assert status == 0
     assert "left out: needs a GPU, and there is none here" in told
     assert "left out: needs images: toy has no pixels" in told

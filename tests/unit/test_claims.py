@@ -13,11 +13,9 @@ from ldlrepro.judge.claims import (
     HOLDS,
     PARTLY,
     UNTESTED,
-    single_checks,
 )
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
-from ldlrepro.plan import sweeps
 from tests.unit.judged import PROJECT, outcome_of
 
 
@@ -129,29 +127,6 @@ def test_a_claim_waits_for_all_of_its_checks_and_says_what_is_there():
     assert (claim.verdict, claim.measured) == (UNTESTED, "")
     assert claim.evidence.startswith("so far 1 of 2 hold (not: change in %")
     assert claim.evidence.endswith("not measured: change in % from 50, 20 to 200, 20 in Figure 4b")
-
-
-@pytest.mark.parametrize("paper", PROJECT.papers, ids=lambda paper: paper.id)
-def test_claims_of_the_papers_speak_of_what_there_is(paper):
-    """Methods, tables, figures and experiments that a claim names exist in the paper's file."""
-    for claim in paper.claims:
-        test = claim.test
-        if test is None:
-            continue
-        named = {*test.methods, *(name for pair in test.pairs for name in pair)}
-        tables = [paper.tables[number] for number in test.tables or paper.tables]
-        settings = {name for table in tables for name in table.settings}
-        known = settings if test.by == "setting" else set(paper.methods)
-        assert named <= known, claim.id
-        assert set(test.datasets) <= set(paper.datasets), claim.id
-        assert set(test.tables) <= set(paper.tables)
-        for check in single_checks(test.checks):
-            if check.figure:
-                points = sweeps.points(paper.figures[check.figure], PROJECT)
-                there = [(point.line, point.x) for point in points]
-                assert check.start in there, claim.id
-                assert check.to in there, claim.id
-            assert check.experiment in {"", *paper.experiments}
 
 
 def test_every_claim_of_the_papers_says_where_it_stands():

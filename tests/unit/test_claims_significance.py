@@ -12,6 +12,7 @@ from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.train.records import OK, FoldRow
+from tests.report_pages import cell
 from tests.unit.judged import outcome_of
 
 
@@ -36,22 +37,18 @@ class Made:
             {"method": name, "setting": ""} if by == "method" else {"method": "M", "setting": name}
         )
         method_id = name.lower()
-        fields = {
+        known = {
             "paper": "p",
-            "table": "1",
             "dataset": dataset,
+            "unit_dataset": dataset,
             **place,
-            "metric": metric,
             "printed": str(printed),
-            "printed_std": "",
             "better": metrics.BETTER[metric],
-            "verdict": "reproduced",
             "measured": sum(values) / len(values) if values else None,
             "protocol": "p",
             "method_id": method_id,
-            "unit_dataset": dataset,
         }
-        self.rows.append(VerdictRow(**{**fields, **changes}))
+        self.rows.append(cell(metric=metric, **{**known, **changes}))
         if values:
             self.unit(dataset, method_id, values, metric, changes.get("protocol", "p"))
 
@@ -73,9 +70,6 @@ def sets(count: int, by="method", metric="kl", mine=0.1, rival=0.2) -> Made:
         made.add(f"d{i}", "Mine", mine, [mine, mine + 0.001], by=by, metric=metric)
         made.add(f"d{i}", "Rival", rival + step, [rival + step] * 2, by=by, metric=metric)
     return made
-
-
-# ---------------------------------------------------------------------- what they rest on
 
 
 # ---------------------------------------------------------------------- ranks
@@ -155,6 +149,3 @@ def test_other_splits_cannot_be_paired():
     made.add("d", "Rival", 0.2, FOLDS, protocol="q")
     claim = made.judge(**PAIRS, significant="all")
     assert (claim.verdict, claim.evidence) == (UNTESTED, "nothing that it speaks of was measured")
-
-
-# ---------------------------------------------------------------------- records

@@ -10,13 +10,12 @@ from pydantic import ValidationError
 
 from ldlrepro.catalogue import Project, from_environment
 from ldlrepro.core.errors import UserError
+from tests.unit.judged import PROJECT
 
 RUN = "config/config.yaml"
 
 
 # ---------------------------------------------------------------------- the files as they are
-
-PROJECT = Project.open()
 
 
 def test_every_configuration_file_is_valid():

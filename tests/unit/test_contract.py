@@ -13,8 +13,8 @@ import pytest
 
 from ldl import checks
 from ldl.base import LDLEstimator
-from ldlrepro.catalogue import Project
 from ldlrepro.peers.python_ldl import PythonLDL
+from tests.unit.judged import PROJECT
 
 # Cheaper settings, for classes that have these parameters. The contract does not depend on them.
 CHEAPER = {
@@ -58,9 +58,6 @@ def distinct(names: list[str]) -> list[str]:
     for name in names:
         found.setdefault(repr(build(name)), name)
     return list(found.values())
-
-
-PROJECT = Project.open()
 
 
 def build(name: str, **parameters: Any) -> LDLEstimator:

@@ -8,11 +8,9 @@ from collections import namedtuple
 
 import pytest
 
-from ldlrepro.catalogue import Project
 from ldlrepro.cli import main
 from ldlrepro.doctor import machine as doctor
-
-PROJECT = Project.open()
+from tests.unit.judged import PROJECT
 
 
 @pytest.fixture

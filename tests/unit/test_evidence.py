@@ -16,21 +16,11 @@ from ldlrepro.train.records import OK, FoldRow
 from tests.unit import judged
 
 PLACES = ("toy", "second", "third")
-PAPER = """
-title: A paper that leaves its neighbours open
-authors: nobody
-venue: nowhere
-year: 2026
-group: made up
-protocols:
-  tiny: {scheme: kfold, folds: 4, validation: next_fold, text: four folds}
-datasets: [toy, second, third]
+CANDIDATES = """
 candidates:
   - methods: [Near]
     open: the number of neighbours
     readings: [near, near@n_neighbors=2, near@n_neighbors=8]
-methods: {Near: near, Mean: train_mean}
-tables: {"1": {title: one}}
 """
 
 
@@ -46,7 +36,9 @@ def three(tiny):
     for name in PLACES[1:]:
         text = (tiny.root / "config/datasets/toy.yaml").read_text(encoding="utf-8")
         tiny.write(f"config/datasets/{name}.yaml", text)
-    tiny.write("papers/tiny/paper.yaml", PAPER)
+    tiny.edit("papers/tiny/paper.yaml", "[toy]", f"[{', '.join(PLACES)}]")
+    paper = (tiny.root / "papers/tiny/paper.yaml").read_text(encoding="utf-8")
+    tiny.write("papers/tiny/paper.yaml", paper + CANDIDATES)
     lines = [f"tiny,1,{place},,Near,kl,0.5000,0.0258,lower,," for place in PLACES]
     head = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note"
     tiny.write("papers/tiny/cells.csv", "\n".join([head, *lines]) + "\n")
@@ -108,7 +100,6 @@ def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkey
 
 
 def test_a_paper_that_was_not_run_as_stated_is_judged_by_a_reading_and_fitted(three, tiny):
-    tiny.write("papers/tiny/paper.yaml", PAPER)
     three(*[dict.fromkeys(PLACES, 0.5)] * 3)  # writes the printed numbers
     known = [unit(place, "near@n_neighbors=8", 0.5) for place in PLACES]
     rows = judged.verdicts("tiny", {one.key: one for one in known}, plan=tiny.plan)

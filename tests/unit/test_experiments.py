@@ -75,9 +75,6 @@ def paper(ready):
     return ready
 
 
-# ---------------------------------------------------------------------- settings in a name
-
-
 # ---------------------------------------------------------------------- figures of units
 
 
@@ -101,15 +98,6 @@ def test_a_figure_shows_the_points_that_were_measured(paper):
 
 
 # ---------------------------------------------------------------------- experiments
-
-
-def test_an_experiment_leaves_facts_cells_and_what_it_was_made_with(paper):
-    assert main(["experiment", "tiny", "dots"]) == 0
-    found = experiments.read(paper.project.paper("tiny"), "dots", RESULTS)
-    assert found.facts == {"rows": 60, "size": 3}
-    assert found.cells[0].n == 4
-    assert found.source == "local"
-    assert set(found.provenance.data_sha256) == {"toy"}
 
 
 def test_seconds_are_judged_in_relation_to_the_yardstick(paper):

@@ -124,9 +124,6 @@ def test_embeddings_are_measured_drawn_and_compared(inputs):
     assert titles[0].startswith("MSLP: colours mixed 0.")
 
 
-# ---------------------------------------------------------------------- pictures
-
-
 # ---------------------------------------------------------------------- claims
 
 

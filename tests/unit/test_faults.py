@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from ldlrepro import cli
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.data.dataset import fingerprint
@@ -26,16 +25,6 @@ from ldlrepro.train.records import predictions_path, read_predictions, read_rows
 from ldlrepro.train.unit import run_unit
 
 RUN = ["run", "tiny", "toy", "near"]
-
-
-def say(capsys, *arguments: str) -> tuple[int, str]:
-    """Exit status and stderr of `ldlrepro ...`."""
-    capsys.readouterr()
-    return cli.main(arguments), capsys.readouterr().err
-
-
-def compared(ready, capsys) -> tuple[int, str]:
-    return say(capsys, "compare", "tiny")
 
 
 @pytest.fixture
@@ -49,15 +38,15 @@ def done(ready):
 # ---------------------------------------------------------------------- disks
 
 
-def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(ready, disks, capsys):
-    assert say(capsys, *RUN)[0] == 0
+def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(ready, disks, ask):
+    assert ask(*RUN)[0] == 0
     job = ready.job()
     expected = predictions_path(job.record).read_bytes()
     journal = job.journal
     shutil.rmtree(journal)
     job.record.unlink()
     disks.small(journal.parent, "16k")
-    status, told = say(capsys, *RUN)
+    status, _, told = ask(*RUN)
     assert status == 2
     assert "no room left on the disk" in told
     assert "give the same command again" in told
@@ -67,53 +56,24 @@ def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(rea
     assert not job.record.exists()
     assert not list(journal.rglob("*.part"))
     disks.resize(journal.parent, "1m")
-    status, told = say(capsys, *RUN)
+    status, _, told = ask(*RUN)
     assert status == 0
     assert told.count("from the journal") == len(kept)
     assert predictions_path(job.record).read_bytes() == expected
 
 
-def test_a_full_disk_under_the_records_leaves_no_half_record(ready, disks, capsys):
-    units = ready.job().record.parents[2]
-    disks.small(units, "16k")  # folders and predictions fit, the table does not
-    status, told = say(capsys, *RUN)
-    assert status == 2
-    assert "no room left on the disk" in told
-    assert not ready.job().record.exists()
-    disks.resize(units, "1m")
-    status, told = say(capsys, *RUN)
-    assert status == 0
-    assert told.count("from the journal") == 4
-
-
-def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, disks, capsys):
+def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, disks, ask):
     results = done.root / "results"
     before = {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
     disks.read_only(results)
-    for arguments in (RUN, ["compare", "tiny"], ["report"]):
-        status, told = say(capsys, *arguments)
+    for arguments in (RUN, ["compare", "tiny"], ["report", "tiny"]):
+        status, _, told = ask(*arguments)
         assert status == 2, arguments
         assert "Read-only file system" in told
         assert "results/" in told
         assert ELSEWHERE in told
     assert {p: p.read_bytes() for p in results.rglob("*") if p.is_file()} == before
-    assert say(capsys, "status")[0] == 0, "looking needs no right to write"
-
-
-def test_a_folder_without_the_right_to_write_is_told(ready):
-    units = ready.root / "results" / "units"
-    units.mkdir(exist_ok=True)
-    units.chmod(0o555)
-    command = [sys.executable, "-m", "ldlrepro.cli", *RUN]
-    if not os.getuid():  # root may write anywhere, unless it gives that up
-        if not shutil.which("setpriv"):
-            pytest.skip("we are root, and there is no setpriv to become less")
-        command = ["setpriv", "--bounding-set=-dac_override", *command]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    units.chmod(0o755)
-    assert ran.returncode == 2, ran.stderr
-    assert "results/units/tiny: Permission denied" in ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert ask("status")[0] == 0, "looking needs no right to write"
 
 
 # ---------------------------------------------------------------------- damaged files
@@ -137,12 +97,12 @@ def empty(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "part"), [(cut, "record"), (garble, "predictions"), (empty, "record")]
 )
-def test_a_damaged_record_is_named_with_the_command_that_renews_it(done, capsys, damage, part):
+def test_a_damaged_record_is_named_with_the_command_that_renews_it(done, ask, damage, part):
     record = done.job().record
     whole = predictions_path(record).read_bytes()
     path = record if part == "record" else predictions_path(record)
     damage(path)
-    status, told = compared(done, capsys)
+    status, _, told = ask("compare", "tiny")
     assert status == 2
     assert str(path) in told
     assert "Traceback" not in told
@@ -150,7 +110,7 @@ def test_a_damaged_record_is_named_with_the_command_that_renews_it(done, capsys,
     assert advice in told
     subprocess.run(advice.split(), check=True)
     run_unit(done.job())
-    assert compared(done, capsys)[0] == 0
+    assert ask("compare", "tiny")[0] == 0
     assert predictions_path(record).read_bytes() == whole
 
 
@@ -160,11 +120,11 @@ def rewrite(record: Path, change) -> None:
 
 
 @pytest.mark.parametrize("column", ["params", "predictions_sha256"])
-def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, capsys, column):
+def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, ask, column):
     record = done.job().record
     rewrite(record, lambda table: table.drop_columns([column]))
     before = record.read_bytes()
-    status, told = compared(done, capsys)
+    status, _, told = ask("compare", "tiny")
     assert status == 2
     assert f"{record}: written by another version of ldlrepro" in told
     assert column in told
@@ -173,14 +133,14 @@ def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, 
 
 
 @pytest.mark.parametrize("damage", [cut, empty])
-def test_damaged_folds_are_named_with_what_to_type(done, capsys, damage):
+def test_damaged_folds_are_named_with_what_to_type(done, ask, damage):
     damage(done.job().folds)
     for arguments in (RUN, ["compare", "tiny"]):
-        status, told = say(capsys, *arguments)
+        status, _, told = ask(*arguments)
         assert status == 2
         assert f"rm {done.job().folds}" in told.replace(f"{done.root}/", "")
     done.make_folds()
-    assert compared(done, capsys)[0] == 0
+    assert ask("compare", "tiny")[0] == 0
 
 
 def changed(path: Path, **arrays: np.ndarray) -> None:
@@ -245,10 +205,10 @@ def labels_with_their_digest(done):
         labels_with_their_digest,
     ],
 )
-def test_what_tells_methods_the_answers_neither_runs_nor_is_scored(done, capsys, leak):
+def test_what_tells_methods_the_answers_neither_runs_nor_is_scored(done, ask, leak):
     said, command = leak(done)
     for arguments in (RUN, ["compare", "tiny"], ["verdicts", "tiny"]):
-        status, told = say(capsys, *arguments)
+        status, _, told = ask(*arguments)
         assert status == 2, arguments
         assert said in told
         assert command in told.replace(f"{done.root}/", "")
@@ -278,28 +238,3 @@ def test_two_runs_of_one_unit_at_once_leave_one_whole_record(ready):
         r.predictions_sha256 for r in read_rows(job.record)
     ]
     assert sorted(os.listdir(job.record.parent)) == ["folds_0-3.npz", "folds_0-3.parquet"]
-
-
-# ---------------------------------------------------------------------- clocks
-
-
-@pytest.mark.parametrize("year", [1971, 2105])
-def test_a_clock_that_stands_wrong_moves_no_number(ready, monkeypatch, capsys, year):
-    import datetime as clock
-
-    job = ready.job()
-    run_unit(job)
-    expected = predictions_path(job.record).read_bytes()
-
-    class Wrong(clock.datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return clock.datetime(year, 1, 1, tzinfo=tz)
-
-    monkeypatch.setattr("ldlrepro.train.unit.datetime", Wrong)
-    rows = run_unit(replace(job, fresh=True))
-    run_unit(ready.job("train_mean"))
-    assert predictions_path(job.record).read_bytes() == expected
-    assert {row.started_at[:4] for row in rows} == {str(year)}
-    assert all(row.fit_s >= 0 and row.overhead_s >= 0 for row in rows)
-    assert compared(ready, capsys)[0] == 0

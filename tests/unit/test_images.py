@@ -197,13 +197,10 @@ def test_impossible_points_leave_the_image_in_use(
     ],
 )
 def test_an_unusable_list_is_one_line_for_people(
-    copy: Callable[[str], Path], layout: str, file: str, content: str | None, problem: str
+    copy: Callable[[str], Path], layout: str, file: str, content: str, problem: str
 ) -> None:
     images = copy(layout)
-    if content is None:
-        (images / file).unlink()
-    else:
-        (images / file).write_text(content)
+    (images / file).write_text(content)
     with pytest.raises(UserError, match=problem) as caught:
         faces_in(layout, images)
     assert "\n" not in str(caught.value)
@@ -212,14 +209,10 @@ def test_an_unusable_list_is_one_line_for_people(
 # ---------------------------------------------------------------------- set-ups of MORPH
 
 
-def setup(rule: str, count: int) -> dict[str, object]:
-    return {"rule": rule, "count": count}
-
-
 def test_the_list_of_a_paper_goes_before_the_rule(copy: Callable[[str], Path]) -> None:
     images = copy("morph")
     wanted = [path.name for path in images_below(images)[4:7]]
     (images / "demo.txt").write_text("\n".join([*wanted, "999999_00M20.JPG"]) + "\n")
-    faces = faces_in("morph", images, setup=setup("white", 5))
+    faces = faces_in("morph", images, setup={"rule": "white", "count": 5})
     assert [Path(face.file).name for face in faces.faces] == wanted
     assert "3 of the 4 names in demo.txt" in faces.notes[0]

@@ -93,6 +93,3 @@ def test_one_command_leads_from_a_folder_to_the_comparison(checkout, ask, tmp_pa
     assert ask("images", "jaffe_images", "--from", "nowhere")[2] == (
         "ldlrepro: nowhere: no such folder\n"
     )
-
-
-# ---------------------------------------------------------------------- the drawn sets

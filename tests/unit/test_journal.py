@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from ldlrepro import cli
-from ldlrepro.core.workspace import Workspace
 from ldlrepro.train import selection
 from ldlrepro.train import unit as unit_module
-from ldlrepro.train.journals import forget_journals
 from ldlrepro.train.records import OK, read_predictions, read_rows
 from ldlrepro.train.unit import UnitJob, run_unit
 
@@ -200,12 +198,3 @@ def test_a_unit_with_a_failed_fold_keeps_its_journal(ready, monkeypatch):
     run_unit(job)
     assert cli.main(["tidy", "tiny"]) == 0
     assert len(journals(job)) == 3
-
-
-def test_what_is_gone_already_is_no_error(ready):
-    job = ready.job()
-    run_unit(job)
-    complete = {"tiny/toy/near": [job.record]}
-    for _ in range(2):
-        assert forget_journals(complete, Workspace()) == 1
-    assert not job.journal.exists()

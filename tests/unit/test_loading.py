@@ -2,10 +2,8 @@
 
 import pytest
 
-from ldlrepro.catalogue import Project
 from ldlrepro.core.errors import UserError
-
-PROJECT = Project.open()
+from tests.unit.judged import PROJECT
 
 
 def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():

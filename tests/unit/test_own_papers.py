@@ -138,6 +138,7 @@ MISTAKES = [
     # old, new, and what the one line must hold
     (ONE, "9,toy,,One,kl,0.0110,0.0030,1,", ["line 2", "table: '9'", "paper.yaml"]),
     (ONE, "1,toy,,Oen,kl,0.0110,0.0030,1,", ["line 2", "method: 'Oen'", "'One'?"]),
+    ("toy,early,", "toy,erly,", ["line 7", "setting: 'erly'", "'early'?"]),
     (ONE, "1,toy,,One,KL,0.0110,0.0030,1,", ["line 2", "metric: 'KL'", "'kl'?"]),
     (ONE, "1,toy,,One,kl,0.3O,0.0030,1,", ["mean: '0.3O'", "Did you mean 0.30?"]),
     (ONE, '1,toy,,One,kl,"0,0110",0.0030,1,', ["mean: '0,0110'", "Write 0.0110."]),

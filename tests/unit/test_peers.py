@@ -8,13 +8,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from ldlrepro import cli
+from ldlrepro.arena import runs, toolbox
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.peers import python_ldl
 from ldlrepro.peers.python_ldl import PythonLDL
-from ldlrepro.train.records import FAILED, OK, read_rows
 
 ALGORITHMS = '''
 import os, sys, time
@@ -153,28 +154,12 @@ def wait_for(what) -> None:
         time.sleep(0.1)
 
 
-@pytest.fixture
-def others(ready):
-    """A project with methods of that package."""
-    ready.write(
-        "config/methods/other.yaml",
-        """
-title: another package
-class: ldlrepro.peers.python_ldl.PythonLDL
-parameters: {algorithm: Mean}
-resources: {threads: 1, mem_mb: 700}
-variants:
-  broken: {parameters: {algorithm: Broken}}
-""",
-    )
-    return ready
-
-
-def test_its_failures_are_rows(others):
-    assert cli.main(["run", "tiny", "toy", "other"]) == 0
-    cli.main(["run", "tiny", "toy", "other@broken"])
-    folder = others.root / "results/units/tiny/toy"
-    assert {row.status for row in read_rows(folder / "other/folds_0-3.parquet")} == {OK}
-    broken = read_rows(folder / "other@broken/folds_0-3.parquet")
-    assert {row.status for row in broken} == {FAILED}
-    assert broken[0].error == "Broken failed in its fit: ZeroDivisionError: no rows left"
+def test_the_arena_runs_them_with_their_defaults(ready, monkeypatch):
+    monkeypatch.setattr(toolbox, "ALGORITHMS", ("Mean", "Broken"))
+    names = ["Mean (python-ldl)", "Broken (python-ldl)"]
+    rows = pd.read_csv(runs.run("toy", Workspace(), names)).set_index(["method", "fold"])
+    assert set(rows["kind"]) == {"default"}
+    assert (rows.loc[names[0], "fit_s"] < 5).all()
+    assert rows.loc[names[0], "error"].isna().all()
+    assert rows.loc[names[1], "error"].str.contains("no rows left").all()
+    assert (rows.loc[names[1], "kl"] > 0).all()  # as the training mean

@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldlrepro.core.workspace import Workspace
-from ldlrepro.data.dataset import Dataset
-from ldlrepro.folds.making import protocol_folds
 from ldlrepro.folds.splits import make_folds
 from ldlrepro.judge.persons import persons_apart
 from ldlrepro.judge.scores import UnitScores
 from papers.structrf.row_order import best_cut
-from tests.described import data_set
 from tests.report_pages import measured
 from tests.unit.judged import with_protocols
 from tests.unit.protocols import protocol
@@ -44,15 +40,6 @@ def test_bundles_hold_whole_persons_as_many_each_and_others_in_each_repeat() -> 
         assert set.union(*map(set, persons[5 * repeat : 5 * repeat + 5])) == set(range(10))
     assert persons[0] == {0, 1}
     assert len(set(persons)) > 10
-
-
-def test_folds_by_person_test_every_row_once_and_share_nobody() -> None:
-    groups = np.repeat(np.arange(10), 4)
-    data = Dataset("d", np.zeros((40, 1)), np.full((40, 2), 0.5), groups)
-    made = protocol_folds(protocol(BY_PERSON), data_set({}, "d"), data, 1, Workspace())
-    assert len(made) == 5
-    assert sorted(np.concatenate([fold.test for fold in made])) == list(range(40))
-    assert not any(set(groups[fold.train]) & set(groups[fold.test]) for fold in made)
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ import pytest
 
 import ldl
 from ldl._self_tuned import SelfTuned
-from ldlrepro.catalogue import Project
+from tests.unit.judged import PROJECT
 
-PROJECT = Project.open()
 OWN_DEFAULTS = ("SABFGS", "LDLHR", "CPNN", "LDSVR", "PTBayes")
 """Classes whose defaults are not those of papers and releases."""
 SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form"}

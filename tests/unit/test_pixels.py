@@ -66,9 +66,6 @@ def test_the_verb_says_how_far_it_is_and_leaves_no_half_file(morph, capsys):
     assert not list((DATA / "ready").glob(".*.part"))
 
 
-# ---------------------------------------------------------------------- rows of it
-
-
 # ---------------------------------------------------------------------- folds on photographs
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldlrepro.catalogue import Project, Request, RunConfig
+from ldlrepro.catalogue import Request, RunConfig
 from ldlrepro.catalogue.methods import Resources
 from ldlrepro.core.errors import UserError
 from ldlrepro.plan import Cell, Chunk, Plan, Unit
 from ldlrepro.plan.past_runs import Measured
 from ldlrepro.plan.planning import LONGEST_JOB_S
+from tests.unit.judged import PLAN, PROJECT
 
-PLAN = Plan(Project.open())
 MSLP = PLAN.project.paper("mslp")
 
 
@@ -95,7 +95,7 @@ def test_a_slice_takes_what_both_lists_allow(only):
 
 def chunks_of(measured: Measured | None = None, per_job: int = 10, **protocol) -> list[Chunk]:
     """The chunks of a unit under another protocol, with other resources."""
-    unit, here = a_unit(), Plan(Project.open())
+    unit, here = a_unit(), Plan(PROJECT)
     here.past_runs.reference = lambda unit: measured
     changed = unit.protocol.model_copy(update={"repeats": 1, **protocol})
     asked = Resources(folds_per_job=per_job)

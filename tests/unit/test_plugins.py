@@ -140,7 +140,6 @@ def test_a_file_a_folder_and_both_lead_to_the_same(folder):
         ("My-Method.yaml", "class: a.B\n", r"small letters.*my_method\.yaml"),
         ("rf.yaml", "title: a\nclass: a.B\n", r"'rf' is the id of config/methods/rf\.yaml"),
         ("other.yaml", "title: a\n", "neither paper, method, data set, measure nor weights"),
-        ("other.yaml", "title: a\nclass: a.B\nscalling: none\n", "Did you mean 'scaling'"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(folder, name, text, message):
@@ -156,25 +155,6 @@ def test_a_module_that_another_one_hides_is_refused(folder):
     folder.name(folder.write("mine.yaml", METHOD.format(module="json")))
     with pytest.raises(UserError, match=r"Python finds another module 'json' first"):
         from_environment().method("mine")
-
-
-# ---------------------------------------------------------------------- planned
-
-
-def test_an_own_method_runs_wherever_the_papers_methods_do(folder):
-    plan = plan_now()
-    papers = [plan.project.paper(name) for name in ("structrf", "tiny", "ldlf")]
-    before = {paper.id: set(plan.units(paper)) for paper in papers}
-    folder.method()
-    folder.name()
-    plan = plan_now()
-    for name, units in before.items():
-        paper = plan.project.paper(name)
-        added = set(plan.units(paper, extra=False)) - units
-        places = {c.unit.ids[:2] for c in plan.cells(paper) if c.unit and not c.skip}
-        places = places or {("tiny", "toy")}
-        wanted = {(*place, name) for place in places for name in ("mine", "mine@more")}
-        assert {u.ids for u in added} == wanted
 
 
 # ---------------------------------------------------------------------- digests

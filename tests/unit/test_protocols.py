@@ -146,6 +146,3 @@ def test_a_planted_deviation_over_repeats_is_recognised(mixed):
     assert found.best.folds == planted
     assert found.verdict == "told"
     assert found.against[SHUFFLED].as_strong == found.against[TEN_TIMES_FIVE].as_strong == 0
-
-
-# ---------------------------------------------------------------------- tables

@@ -78,6 +78,3 @@ def test_bars_are_the_longest_stretches_of_neighbours_in_which_no_two_differ():
     p.loc["A", "C"] = p.loc["C", "A"] = 0.5
     assert bars_of(Ranking(ranks, (), 0.0, p)) == [list("ABC"), list("CD")]
     assert bars_of(Ranking(ranks, (), 0.0, p * 0)) == []
-
-
-# ---------------------------------------------------------------------- methods of one's own

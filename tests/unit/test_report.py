@@ -5,32 +5,12 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
-from ldlrepro.experiments import MeasuredTable, Measurement, Provenance
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.report.content import Figure, ReportContent
 from ldlrepro.report.html import write_report
 from ldlrepro.report.record_views import record_data
-from tests.report_pages import cell, content, fold, page, unit
+from tests.report_pages import cell, content, fold, measurement, page, unit
 
-MEASURED = Measurement(
-    paper="demo",
-    experiment="times",
-    facts={},
-    cells=[],
-    tables=[MeasuredTable("Fit", ["data set", "RF"], [["toy", 0.123456]])],
-    series={},
-    provenance=Provenance(
-        started_at="2026-01-01T00:00:00+00:00",
-        seconds=1.0,
-        git_commit="0123456789abcdef",
-        code_sha256="",
-        lock_sha256="",
-        data_sha256={},
-        versions={},
-        machine={"cpu": "a processor"},
-    ),
-    source="reference",
-)
 DRAWING = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 NUMBERS = [["data set", "rank"], ["toy", "1.5"]]
 HOSTILE = "</script><img src=x onerror=alert(1)> | & \"'"
@@ -89,7 +69,7 @@ def rich_content() -> ReportContent:
             ClaimRow("demo", "a", "RF first", "holds partly", "3 of 3", "2 of 3", "not: toy kl"),
             ClaimRow("demo", "faces", "on faces too", "not tested", "", "", "licensed images"),
         ],
-        measured={"times": MEASURED},
+        measured={"times": measurement()},
         experiments={
             "times": {"title": "Times side by side", "text": "In turns.", "code": "times"}
         },

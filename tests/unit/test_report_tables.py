@@ -27,6 +27,3 @@ def test_the_tally_counts_what_holds_and_by_which_evidence():
     assert (counts.met, counts.missed, counts.judged) == (4, 1, 6)
     assert counts.evidence == {"blind": 2, "predicted": 1, "fitted": 1}
     assert (counts.holds, counts.untold) == (1, 1)
-
-
-# ---------------------------------------------------------------------- marks and names

@@ -10,11 +10,12 @@ import pytest
 from snakemake.exceptions import WorkflowError
 
 from ldlrepro.audit.seals import seal
-from ldlrepro.catalogue import Project, RunConfig
+from ldlrepro.catalogue import RunConfig
 from ldlrepro.core.errors import UserError
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors
 from ldlrepro.plan import Plan
 from ldlrepro.workflow.rules import Rules
+from tests.unit.judged import PROJECT
 from tests.unit.sources import copied, forget
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,11 +126,11 @@ def test_pages_are_made_again_for_what_they_are_made_from(replanned, file, made_
 
 
 def rules_with(run: RunConfig, **changes: object) -> Rules:
-    return Rules(Plan(Project.open()), run.model_copy(update=changes))
+    return Rules(Plan(PROJECT), run.model_copy(update=changes))
 
 
 def test_jobs_are_told_where_raw_files_may_come_from(monkeypatch):
-    run = Project.open().run
+    run = PROJECT.run
     monkeypatch.setenv(MIRRORS, "/of the shell")
     rules = rules_with(run, mirrors=("/of the run", "near"), offline=True)
     told = rules.environment()

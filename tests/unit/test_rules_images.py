@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from ldlrepro.catalogue import Project
 from ldlrepro.workflow.rules import Rules
 
 IMAGES = """
@@ -55,21 +54,3 @@ def test_nothing_is_fetched_for_photographs_that_are_out_of_reach(rules, checkou
     assert rules.unit_weights(morph) == []
     checkout.write("data/manual/morph/album.zip", "the user has it")
     assert rules.unit_weights(morph) == READY
-
-
-def test_weights_are_fetched_and_planned_again_as_data_sets_are(rules, checkout):
-    here = SimpleNamespace(dataset="vgg16_conv", weights="vgg16_conv")
-    assert not rules.within_reach(here)
-    assert rules.own_files(here) == []
-    name = Project.open().weights("vgg16_conv").files[0].name
-    put = checkout.write(f"data/manual/vgg16_conv/{name}", "a wheel")
-    assert rules.within_reach(here)
-    assert rules.own_files(here) == [str(put.relative_to(checkout.root))]
-    assert rules.drawing_code(here) == ""
-    before = rules.weights_source(here)
-    checkout.edit("config/weights/vgg16_conv.yaml", "title: VGG-16", "title: The VGG-16")
-    assert checkout.rules().weights_source(here) == before
-    checkout.edit("config/weights/vgg16_conv.yaml", "103.939", "103.5")
-    assert checkout.rules().weights_source(here) != before
-    assert rules.within_reach(SimpleNamespace(dataset="vgg16"))
-    assert not checkout.rules(offline=True).within_reach(SimpleNamespace(dataset="vgg16"))

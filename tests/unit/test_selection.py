@@ -9,9 +9,10 @@ import pytest
 
 from ldl import metrics
 from ldl.base import LDLEstimator
-from ldlrepro.catalogue import Method, Project
+from ldlrepro.catalogue import Method
 from ldlrepro.folds.splits import Fold
 from ldlrepro.train.selection import run_fold
+from tests.unit.judged import PROJECT
 from tests.unit.protocols import make_folds
 
 SPEC: dict[str, Any] = {"title": "any", "class": "a.B"}
@@ -93,7 +94,7 @@ def test_candidates_see_neither_validation_nor_test_rows_and_the_winner_sees_bot
 
 def quick(name: str, **changes: Any) -> Method:
     """A method of the project, with fewer candidates."""
-    method = Project.open().method(name)
+    method = PROJECT.method(name)
     if "alpha" in method.grid:
         changes["grid"] = {"alpha": (0.0, 1.0)}
     return method.model_copy(update=changes)
@@ -166,5 +167,5 @@ def test_every_model_gets_the_runs_seed_and_threads(spy, data):
 
 def test_a_method_that_says_so_is_given_the_test_labels(data):
     X, D, fold = data
-    result = run_fold(Project.open().method("true_labels"), X, D, fold, select_by="kl", seed=5)
+    result = run_fold(PROJECT.method("true_labels"), X, D, fold, select_by="kl", seed=5)
     np.testing.assert_allclose(result.predictions, D[fold.test], rtol=1e-12)

@@ -7,19 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldlrepro import cli
 from ldlrepro.catalogue import Protocol
 from ldlrepro.judge.trials import cuts
 
 TRIALS = Path("results/trials/tiny/toy.jsonl")
 SHUFFLED = Protocol(scheme="kfold", folds=4, validation="next_fold", text="four folds")
 APART = Protocol(scheme="leave_one_group_out", text="each person once")
-
-
-def ask(capsys, *arguments: str) -> tuple[int, str, str]:
-    status = cli.main(["try", "tiny", "toy", *arguments])
-    out, err = capsys.readouterr()
-    return status, out, err
 
 
 # ---------------------------------------------------------------------- cuts
@@ -52,8 +45,8 @@ def test_persons_stay_whole_where_the_protocol_keeps_them_apart():
 # ---------------------------------------------------------------------- the answer
 
 
-def test_a_line_for_each_method_and_the_first_is_what_the_others_stand_to(ready, capsys):
-    status, out, err = ask(capsys, "near", "near@n_neighbors=30", "train_mean")
+def test_a_line_for_each_method_and_the_first_is_what_the_others_stand_to(ready, ask):
+    status, out, err = ask("try", "tiny", "toy", "near", "near@n_neighbors=30", "train_mean")
     assert status == 0
     _, _, head, *lines = out.partition("\n...")[0].splitlines()
     assert head.split()[:2] == ["method", "kl"]
@@ -70,14 +63,14 @@ def test_a_line_for_each_method_and_the_first_is_what_the_others_stand_to(ready,
 # ---------------------------------------------------------------------- kept
 
 
-def test_a_trial_goes_on_with_what_an_earlier_one_has_done(ready, capsys):
-    _, out, _ = ask(capsys, "near", "--cuts", "2")
+def test_a_trial_goes_on_with_what_an_earlier_one_has_done(ready, ask):
+    _, out, _ = ask("try", "tiny", "toy", "near", "--cuts", "2")
     lines = TRIALS.read_text(encoding="utf-8").split("\n")
     TRIALS.write_text("\n".join([*lines[:-1], lines[-1][:30]]), encoding="utf-8")  # killed in it
-    _, again, err = ask(capsys, "near", "--cuts", "2")
+    _, again, err = ask("try", "tiny", "toy", "near", "--cuts", "2")
     assert [line.endswith("from an earlier trial") for line in err.splitlines()] == [True, False]
     assert again.split()[:20] == out.split()[:20]
-    _, _, err = ask(capsys, "near", "--cuts", "2")
+    _, _, err = ask("try", "tiny", "toy", "near", "--cuts", "2")
     assert err.count("from an earlier trial") == 2
 
 
@@ -93,11 +86,8 @@ def test_a_trial_goes_on_with_what_an_earlier_one_has_done(ready, capsys):
     ],
     ids=str,
 )
-def test_a_mistake_is_told_before_anything_is_fitted(ready, capsys, arguments, words):
-    try:
-        status, _, err = ask(capsys, *arguments)
-    except SystemExit as stopped:
-        status, err = stopped.code, capsys.readouterr().err
+def test_a_mistake_is_told_before_anything_is_fitted(ready, ask, arguments, words):
+    status, _, err = ask("try", "tiny", "toy", *arguments)
     assert (status, "Traceback" in err) == (2, False)
     assert words in err
     assert not TRIALS.exists()

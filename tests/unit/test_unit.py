@@ -64,28 +64,9 @@ def test_missing_data_become_rows_with_the_reason(ready):
 
 # ---------------------------------------------------------------------- errors
 
-BROKEN = """
-import numpy as np
-from ldl.base import LDLEstimator
-class Broken(LDLEstimator):
-    count = 0
-    def _fit(self, X, D):
-        Broken.count += 1
-        if Broken.count == 2:
-            raise {error}
-        self.mean_ = D.mean(axis=0)
-    def _predict(self, X):
-        return np.tile(self.mean_, (len(X), 1))
-"""
-
-
-def add_broken(checkout, error: str) -> None:
-    checkout.module("broken_method", BROKEN.format(error=error))
-    checkout.write("config/methods/broken.yaml", "title: b\nclass: broken_method.Broken\n")
-
 
 def test_an_error_in_a_method_is_a_row_and_the_other_folds_go_on(ready):
-    add_broken(ready, "ZeroDivisionError('in the second fold')")
+    ready.break_method("ZeroDivisionError('in the second fold')")
     job = ready.job("broken")
     rows = run_unit(job)
     assert [row.status for row in rows] == [OK, FAILED, OK, OK]
@@ -100,7 +81,7 @@ def test_an_error_in_a_method_is_a_row_and_the_other_folds_go_on(ready):
 
 @pytest.mark.parametrize("error", ["MemoryError()", "OSError(28, 'No space left on device')"])
 def test_an_error_of_the_machine_fails_the_job_and_keeps_what_was_done(ready, error):
-    add_broken(ready, error)
+    ready.break_method(error)
     job = ready.job("broken")
     with pytest.raises((MemoryError, OSError)):
         run_unit(job)
@@ -110,7 +91,7 @@ def test_an_error_of_the_machine_fails_the_job_and_keeps_what_was_done(ready, er
 
 
 def test_only_failed_folds_are_computed_again(ready):
-    add_broken(ready, "ValueError('once')")
+    ready.break_method("ValueError('once')")
     job = ready.job("broken")
     run_unit(job)
     assert len(journals(job)) == 3

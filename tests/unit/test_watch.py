@@ -18,19 +18,6 @@ from tests import here
 from tests.here import known, unit
 from tests.traps import Trap
 
-PAPER = """
-title: Two folds on drawn photographs
-authors: nobody
-venue: nowhere
-year: 2026
-group: made up
-protocols:
-  photos: {scheme: kfold, folds: 2, text: two folds}
-datasets: [drawn_fgnet]
-methods: {Steps: steps}
-tables: {"1": {title: one}}
-"""
-
 METHOD = """
 title: steps on pixels
 class: own_steps.Steps
@@ -96,20 +83,22 @@ class Steps(LDLEstimator):
 
 
 @pytest.fixture
-def photos(checkout):
-    checkout.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
-    checkout.write("papers/photos/paper.yaml", PAPER)
-    checkout.write("config/methods/steps.yaml", METHOD)
-    checkout.module("own_steps", ESTIMATOR)
+def photos(tiny):
+    """The tiny paper in two folds of drawn photographs."""
+    tiny.edit("config/datasets/drawn_fgnet.yaml", "persons: 12", "persons: 4")
+    tiny.edit("papers/tiny/paper.yaml", "[toy]", "[drawn_fgnet]")
+    tiny.edit("papers/tiny/paper.yaml", "folds: 4, validation: next_fold", "folds: 2")
+    tiny.write("config/methods/near.yaml", METHOD)
+    tiny.module("own_steps", ESTIMATOR)
     assert cli.main(["fetch", "drawn_fgnet"]) == 0
     assert cli.main(["prepare", "drawn_fgnet"]) == 0
-    assert cli.main(["folds", "photos", "drawn_fgnet"]) == 0
+    assert cli.main(["folds", "tiny", "drawn_fgnet"]) == 0
     make_pixels(known("drawn_fgnet"), Workspace())
-    return checkout
+    return tiny
 
 
 def job(name: str = "results") -> UnitJob:
-    return here.job(unit("photos", "drawn_fgnet", "steps"), "0-1", name)
+    return here.job(unit("tiny", "drawn_fgnet", "near"), "0-1", name)
 
 
 def states(name: str = "results") -> list[str]:
@@ -170,7 +159,7 @@ def test_a_state_of_other_code_settings_or_pixels_is_never_taken_up(photos, chan
     if change == "code":
         photos.module("own_steps", ESTIMATOR.replace("0.1 * share", "0.2 * share"))
     elif change == "settings":
-        photos.edit("config/methods/steps.yaml", "steps: 60", "steps: 61")
+        photos.edit("config/methods/near.yaml", "steps: 60", "steps: 61")
     else:
         photos.edit("config/datasets/drawn_fgnet.yaml", "64]", "60]")
         make_pixels(known("drawn_fgnet"), Workspace())
@@ -207,7 +196,7 @@ def test_a_state_that_could_run_code_is_refused(tmp_path, monkeypatch):
 
 
 def _watch(folder: Path, fresh: bool = False) -> FoldWatch:
-    name = FoldName("photos/drawn_fgnet/steps", 0, 1)
+    name = FoldName("tiny/drawn_fgnet/near", 0, 1)
     return FoldWatch(name, folder, folder / "curves", fresh, "", lambda line: None)
 
 
@@ -232,7 +221,7 @@ def test_a_method_that_needs_a_gpu_is_not_run_without_unless_asked_to(photos, mo
     monkeypatch.setattr(cards, "listed", lambda: [])
     monkeypatch.delenv(cards.VISIBLE, raising=False)
     monkeypatch.delenv(cards.DEVICE, raising=False)
-    photos.write("config/methods/steps.yaml", METHOD + "resources: {gpu: 1}\n")
+    photos.write("config/methods/near.yaml", METHOD + "resources: {gpu: 1}\n")
     rows = run_unit(job())
     assert {row.status for row in rows} == {UNAVAILABLE}
     assert rows[0].error.startswith("needs a GPU, and there is none here")

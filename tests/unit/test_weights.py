@@ -15,7 +15,6 @@ from ldl.deep import backbones  # noqa: E402
 from ldl.deep._networks import image_network  # noqa: E402
 from ldl.deep.backbones import Sizes, vgg_face_names  # noqa: E402
 from ldl.deep.weights import load_network, random_network  # noqa: E402
-from ldlrepro import cli  # noqa: E402
 from ldlrepro.catalogue import Weights, digests  # noqa: E402
 from ldlrepro.core.checksums import sha256_of  # noqa: E402
 from ldlrepro.core.errors import UserError  # noqa: E402
@@ -301,27 +300,18 @@ def own(checkout, tmp_path: Path) -> Path:
     return folder
 
 
-def asked(capsys, *words: str) -> tuple[int, str]:
-    status = cli.main(list(words))
-    shown = capsys.readouterr()
-    return status, shown.out + shown.err
-
-
-def test_own_weights_are_checked_and_their_probe_is_printed(own: Path, checkout, capsys) -> None:
-    status, told = asked(capsys, "check", str(own / "mine.yaml"))
+def test_own_weights_are_checked_and_their_probe_is_printed(own: Path, checkout, ask) -> None:
+    status, told, _ = ask("check", str(own / "mine.yaml"))
     assert status == 0
     assert "mine  good  vgg16, all layers, SHA-256 " in told
     assert "mine  note  probe: [" in told
     assert "--config own_files=" in told.replace("'", "")
     probe = told.partition("probe: ")[2].partition("\n")[0]
     (own / "mine.yaml").write_text(f"{MINE}probe: {probe}\n")
-    status, told = asked(capsys, "check", str(own / "mine.yaml"))
+    status, told, _ = ask("check", str(own / "mine.yaml"))
     assert status == 0
     assert "mine  good  probe: [" in told
     torch.save(state_of("alexnet"), own / "w.pth")
-    status, told = asked(capsys, "check", str(own / "mine.yaml"))
+    status, told, _ = ask("check", str(own / "mine.yaml"))
     assert status == 1
     assert f"{own}/w.pth: 5 convolutions, but vgg16 has 13" in told
-
-
-# ---------------------------------------------------------------------- units

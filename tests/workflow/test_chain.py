@@ -5,7 +5,6 @@ import os
 import re
 from pathlib import Path
 
-from ldlrepro.core.errors import ELSEWHERE
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, read_rows
 
 CELLS = "results/compare/tiny/cells.csv"
@@ -98,15 +97,6 @@ def test_what_fails_or_cannot_be_had_is_a_row_and_the_rest_goes_on(undisturbed, 
     (project.root / advice[1]).unlink()
     assert re.search(r"\[\d of \d units, ", project.snakemake(GATE))
     assert {row.status for row in read_rows(record)} == {OK}
-
-
-def test_the_advice_for_a_checkout_that_may_not_be_written_to_works(project, tmp_path):
-    """Named by errors and by the doctor."""
-    folder = tmp_path / "elsewhere"
-    words = ELSEWHERE.replace("PAPER", "tiny").replace("FOLDER", str(folder)).split()
-    project.run(*words, "--dry-run")
-    assert folder.is_dir()
-    assert not (project.root / "results").exists()
 
 
 def test_a_wrong_configuration_stops_before_anything_runs(project):

@@ -24,7 +24,6 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from PIL import Image
-from scipy.io import savemat
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVS = ROOT / "envs"
@@ -207,10 +206,6 @@ def planted(kind: str) -> bytes:
     file = io.BytesIO()
     if kind == "npz":
         np.savez_compressed(file, pixels)
-    elif kind == "npy":
-        np.save(file, pixels)
-    elif kind == "mat":
-        savemat(file, {"pixels": pixels})
     elif kind == "tar.gz":
         with tarfile.open(fileobj=file, mode="w:gz") as archive:
             archive.addfile(tarfile.TarInfo("a"))
@@ -219,9 +214,7 @@ def planted(kind: str) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    "kind", ["jpeg", "png", "gif", "bmp", "tiff", "webp", "npy", "npz", "mat", "tar.gz"]
-)
+@pytest.mark.parametrize("kind", ["jpeg", "png", "webp", "npz", "tar.gz"])
 def test_a_photograph_is_found_by_its_content(kind):
     content = planted(kind)
     assert album(content)

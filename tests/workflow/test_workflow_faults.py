@@ -5,8 +5,6 @@ import time
 
 from tests.workflow.conftest import CELLS
 
-FIRST_UNIT = "results/units/tiny/drawn_faces/train_mean/folds_0-4.parquet"
-
 
 def wait_for_lock(project, process):
     for _ in range(600):
@@ -28,19 +26,6 @@ def test_a_second_workflow_in_the_same_folder_is_turned_away_and_the_first_goes_
     assert "snakemake --unlock" in told or "--unlock" in told
     assert first.status(300) == 0, first.output.read_text()
     assert project.predictions() == undisturbed.predictions()
-
-
-def test_after_a_kill_the_lock_is_opened_as_the_message_says(undisturbed, tmp_path):
-    project = undisturbed.without_units(tmp_path / "project")
-    killed = project.begin("snakemake", "--cores", "1", CELLS)
-    wait_for_lock(project, killed)
-    killed.kill()
-    assert "--unlock" in project.snakemake(FIRST_UNIT, status=1)
-    project.snakemake("--unlock")
-    project.snakemake(FIRST_UNIT)
-    done = project.predictions()
-    assert done
-    assert done.items() <= undisturbed.predictions().items()
 
 
 DAMAGED = (

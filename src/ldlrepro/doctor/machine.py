@@ -88,7 +88,7 @@ def _room(workspace: Workspace) -> Iterator[Finding]:
 
 def _machine(plan: Plan) -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0))
-    do = f"`ldlrepro schedule --cores {cores}` says how long the five papers take on them"
+    do = f"`ldlrepro status --cores {cores}` says how long the papers take on them"
     yield Finding("cores", GOOD if cores > 1 else NOTE, str(cores), do)
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
     units = {unit for paper in plan.project.papers for unit in plan.units(paper)}
