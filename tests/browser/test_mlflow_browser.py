@@ -155,6 +155,7 @@ def test_runs_beside_each_other_have_axes_by_method_and_measure(address, page, k
     page.get_by_text("Scatter Plot").wait_for()
     page.get_by_text("Parameters:").wait_for()
     page.wait_for_function("document.body.innerText.includes('forest')")
+    page.locator(".js-plotly-plot").first.wait_for()
     text = page.inner_text("body")
     keep("mlflow-compare")
     assert "Comparing 4 Runs" in text

@@ -173,8 +173,8 @@ BINARY = re.compile(
 IN_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){16,}")
 # Screenshots of MLflow, the only pictures that are not drawn.
 SCREENSHOTS = {
-    "compare": "96ca150b08ff1186aa97c940581878ba0bfb7bfaf26fd6369b656f85ff745eb2",
-    "table": "bc06c1c205a8dea6855c10f5134e185eef7616a443c9042d829ba9b0397dabe8",
+    "compare": "e3954ccc893b24cd689b40f4eca6d17baa997505a2d5cc4d0fa68bb0df615533",
+    "table": "ab399a9b6ce84286906beb9482e5165ba6847d22e85b325cc94521f14e4a6946",
 }
 
 
