@@ -28,16 +28,6 @@ def listed(parts: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def of_numbers(counts: Tally) -> str:
-    """Return how many printed numbers hold."""
-    if not counts.judged:
-        return f"None of the {count(counts.total)} printed numbers has been measured yet."
-    return (
-        f"{count(counts.holds)} of {count(counts.total)} printed numbers hold. "
-        f"{count(counts.judged)} were measured and judged; {count(counts.met)} of these are met."
-    )
-
-
 WHY = {
     "run": "another run meets {}",
     "argument": "an argument explains {}",
