@@ -29,7 +29,7 @@ from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
 from ldlrepro.train.records import FAILED, last_line
 
 README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
-CHOOSING, PEERS = "docs/choosing.md", "docs/peers.md"
+CHOOSING, DEFAULTS, PEERS = "docs/choosing.md", "docs/defaults.md", "docs/peers.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 WIDTH, BAND, HEAD = 768, 26, 30
 SEEN = 46
@@ -261,6 +261,7 @@ def renewed(plan: Plan) -> dict[str, str]:
             "arena methods": arena_table(arena),
             "persons": persons_table(answers.values()),
         },
+        DEFAULTS: {"arena": f"{standings_of_arena.behind_the_mean(arena)}\n"},
         PEERS: {
             "ranks": ranking_table(standings(board, "peers", "peers"), 10),
             "failures": failures_table(peers),
