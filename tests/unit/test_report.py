@@ -101,7 +101,7 @@ def test_text_from_data_cannot_become_markup(tmp_path):
 def test_a_report_without_anything_measured_is_still_a_report(tmp_path):
     empty = page([cell("not run", reason="no data")], [], tables={})
     text, _ = written(content(empty), tmp_path)
-    assert "None of the 1 printed numbers has been measured yet" in text
+    assert "None of 1 printed number was computed again" in text
     assert "No records yet" in text
 
 
