@@ -21,16 +21,6 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def loopback() -> str:
-    """Return the loopback address that `ldlrepro ui` serves on, on this machine."""
-    try:
-        with socket.socket(socket.AF_INET6) as probe:
-            probe.bind(("::1", 0))
-    except OSError:
-        return "127.0.0.1"
-    return "::1"
-
-
 class MlflowServer:
     """Serves ``folder/served.db`` on loopback, or the database and artifacts that it is given."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -208,6 +208,28 @@ class SelfTuned(LDLEstimator):
         gain = np.concatenate(gains)
         learns = gain.mean() > gain.std() / np.sqrt(len(gain))
         return found | {"mean_share": float(shares[place]) if learns else 1.0}
+
+
+SHARES = (0.0, *_SHARES)
+Held = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Distributions of held-out rows, their predictions, and the mean of the rows that were fitted."""
+
+
+def losses_by_share(
+    held: Sequence[Held], loss: Callable[..., float], shares: Sequence[float | None]
+) -> np.ndarray:
+    """Return the mean loss of held-out rows for each share of the mean in predictions."""
+    return np.array(
+        [np.mean([loss(D, mixed(P, mean, share)) for D, P, mean in held]) for share in shares]
+    )
+
+
+def settled_share(held: Sequence[Held], share: float) -> float:
+    """Return the share, or 1 where its gain over the mean is within the noise of the gain."""
+    gain = np.concatenate(
+        [_entropies(D, mean[None]) - _entropies(D, mixed(P, mean, share)) for D, P, mean in held]
+    )
+    return float(share) if gain.mean() > gain.std() / np.sqrt(len(gain)) else 1.0
 
 
 def _entropies(D: np.ndarray, P: np.ndarray) -> np.ndarray:

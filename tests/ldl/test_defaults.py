@@ -7,7 +7,17 @@ import pytest
 
 import ldl
 from bench.defaults import columns, drawn
-from ldl import AAKNN, CPNN, SABFGS, RFRegression, RFStar, SingleLabelClassifier, TrainMean
+from ldl import (
+    AAKNN,
+    CPNN,
+    SABFGS,
+    AOSOLDLogitBoost,
+    LDLogitBoost,
+    RFRegression,
+    RFStar,
+    SingleLabelClassifier,
+    TrainMean,
+)
 from ldl.checks import sample
 from ldl.metrics import kl
 from tests.ldl.estimators import KINDS, TABLES
@@ -56,6 +66,22 @@ def test_the_mean_is_mixed_in_and_its_share_chosen_on_held_out_rows():
     assert AAKNN(5).fit(X, D).auto_["mean_share"] < 0.5
     noise = np.random.default_rng(0).normal(size=(60, 4))
     assert AAKNN(1).fit(noise, D).auto_["mean_share"] > 0.5
+
+
+@pytest.mark.parametrize("kind", [LDLogitBoost, AOSOLDLogitBoost])
+def test_boosting_chooses_the_share_of_the_mean_with_the_number_of_rounds(kind):
+    X, D = sample(n=60)
+    noise = np.random.default_rng(0).normal(size=(60, 4))
+    assert kind(random_state=0).fit(noise, D).auto_["mean_share"] > 0.5
+    found = kind(random_state=0).fit(X, D)
+    share = found.auto_["mean_share"]
+    assert 0.0 < share < 1.0
+    fixed = {"max_iter": found.n_iter_, "n_iter_no_change": None}
+    plain = kind(**fixed, mean_share=None).fit(X, D).predict(X)
+    np.testing.assert_allclose(found.predict(X), (1 - share) * plain + share * D.mean(axis=0))
+    np.testing.assert_allclose(
+        found.predict(X), kind(**fixed, mean_share=share).fit(X, D).predict(X)
+    )
 
 
 def test_what_is_chosen_is_the_best_of_the_candidates_and_fitted_to_all_rows():

@@ -213,7 +213,7 @@ def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, ask):
     _, out, _ = ask("status", "tiny", "--json")
     (row,) = json.loads(out)
     assert row["never timed"] == 1
-    assert row["core minutes to do"] > 0
+    assert row["minutes to do"] > 0
 
 
 def test_a_record_of_an_own_file_that_is_not_named_any_more_is_told(tiny, ask):

@@ -8,9 +8,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from ldlrepro.arena import runs, toolbox
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.workspace import Workspace
 from ldlrepro.peers import python_ldl
 from ldlrepro.peers.python_ldl import PythonLDL
 
@@ -149,3 +152,14 @@ def wait_for(what) -> None:
     while not what():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.1)
+
+
+def test_the_arena_runs_them_with_their_defaults(ready, monkeypatch):
+    monkeypatch.setattr(toolbox, "ALGORITHMS", ("Mean", "Broken"))
+    names = ["Mean (python-ldl)", "Broken (python-ldl)"]
+    rows = pd.read_csv(runs.run("toy", Workspace(), names)).set_index(["method", "fold"])
+    assert set(rows["kind"]) == {"default"}
+    assert (rows.loc[names[0], "fit_s"] < 5).all()
+    assert rows.loc[names[0], "error"].isna().all()
+    assert rows.loc[names[1], "error"].str.contains("no rows left").all()
+    assert (rows.loc[names[1], "kl"] > 0).all()  # as the training mean

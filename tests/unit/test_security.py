@@ -19,7 +19,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.track.page import serve
 from ldlrepro.train.records import predictions_path, read_predictions
 from ldlrepro.train.unit import run_unit
-from tests.mlflow_server import free_port, loopback, wait_until_healthy
+from tests.mlflow_server import free_port, wait_until_healthy
 from tests.traps import Trap
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,9 +154,7 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
             start_new_session=True,
         )  # fmt: skip
     try:
-        host = loopback()
-        named = f"[{host}]" if ":" in host else host
-        wait_until_healthy(f"http://{named}:{port}", page, log)
+        wait_until_healthy(f"http://127.0.0.1:{port}", page, log)
         family = [psutil.Process(page.pid), *psutil.Process(page.pid).children(recursive=True)]
         listening = {
             (c.laddr.ip, c.laddr.port)
@@ -164,11 +162,11 @@ def test_the_page_of_mlflow_listens_on_loopback_only_and_tells_of_the_tunnel(tmp
             for c in process.net_connections()
             if c.status == psutil.CONN_LISTEN
         }
-        assert listening == {(host, port)}
+        assert listening == {("127.0.0.1", port)}
     finally:
         os.killpg(page.pid, 9)
         page.wait()
-    assert f"ssh -N -L {port}:{named}:{port} USER@" in log.read_text()
+    assert f"ssh -N -L {port}:127.0.0.1:{port} USER@" in log.read_text()
 
 
 def test_a_password_of_a_store_is_neither_said_nor_given_to_a_process(monkeypatch):
@@ -179,7 +177,7 @@ def test_a_password_of_a_store_is_neither_said_nor_given_to_a_process(monkeypatc
     port = free_port()
     serve("postgresql://me:secret@box/mlflow", port, said.append)
     assert "secret" not in " ".join(said)
-    assert started == [("postgresql://me:secret@box/mlflow", loopback(), port)]
+    assert started == [("postgresql://me:secret@box/mlflow", port)]
 
 
 # ---------------------------------------------------------------------- known vulnerabilities

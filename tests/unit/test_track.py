@@ -54,39 +54,58 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     found = {run.data.params["method"]: run.data for run in runs_of(uri)}
     assert found["knn"].metrics["printed/kl"] == 0.16
     assert found["knn"].metrics["difference/kl"] == 0.25
-    assert found["knn"].tags["verdict/kl"] == "worse"
     tags = found["knn"].tags
-    shown = tags["shown/kl"]
-    assert tags["KL"] == shown.replace("0.", ".").replace(" ", "")
+    assert re.fullmatch(r"\.\d{4}±\.\d{4}", tags["KL"])
     assert {name: tags[f"KL {name}"] for name in ("in print", "off by", "verdict")} == {
         "in print": "0.16",
         "off by": "+25.0 %",
         "verdict": "worse",
     }
-    assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4}", shown)
-    note = found["knn"].tags["mlflow.note.content"].splitlines()
-    assert note[2:] == [
-        f"| 6 | kl | {shown} | 0.16 | +25.0 % | worse |  |",
-        f"| 7 | kl | {shown} | 0.2 | +0.0 % | exact |  |",
+    ours = tags["KL"].replace(".", "0.").replace("±", " ± ")
+    ran, _, why, *table = tags["mlflow.note.content"].splitlines()
+    assert ran.startswith("**kNN, movie** as the paper `structrf` prints it. It ran as `knn`")
+    assert f"KL is {ours} here and 0.16 in print (+25.0 %): worse." in ran
+    assert why == 'Why? `ldlrepro explain "structrf/6/Movie/kNN/kl"`'
+    assert table[-2:] == [
+        f"| 6 | KL | {ours} | 0.16 | +25.0 % | worse | no |  |",
+        f"| 7 | KL | {ours} | 0.2 | +0.0 % | exact | no |  |",
     ]
+    assert "prints no number of it" in found["lrr"].tags["mlflow.note.content"]
     assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]
 
 
-def test_controls_are_tagged_and_left_out_of_the_views(uri):
-    sync(PAPER, TITLE, [make_unit(), make_unit("train_mean")], uri)
-    assert {run.data.params["method"]: run.data.tags["control"] for run in runs_of(uri)} == {
-        "knn": "no",
-        "train_mean": "yes",
+def test_a_table_shows_what_is_printed_and_the_users_own_and_a_second_view_the_others(uri):
+    roles = {"knn": "printed", "mine@k=3": "own", "lrr": "other", "train_mean": "control"}
+    units, cells = [make_unit(method) for method in roles], [printed("kl", "0.16", "worse")]
+    sync(PAPER, TITLE, units, uri, rows=cells, own=["mine"])
+    assert {run.data.params["method"]: run.data.tags["role"] for run in runs_of(uri)} == roles
+    experiment = client_of(uri).get_experiment_by_name(PAPER).experiment_id
+    views = [json.loads(view) for view in saved_views(units, cells).values() if view[0] == "{"]
+    shown = {}
+    for view in views:
+        state = json.loads(view["state"])
+        seen = client_of(uri).search_runs([experiment], state["searchFilter"])
+        shown[view["name"]] = {run.data.params["method"] for run in seen}
+    assert shown == {
+        "movie (ten_fold)": {"knn", "mine@k=3"},
+        "movie (ten_fold), all runs": {"knn", "mine@k=3", "lrr"},
     }
-    experiment = client_of(uri).get_experiment_by_name(PAPER)
-    state = json.loads(json.loads(next(iter(saved_views([make_unit()]).values())))["state"])
-    seen = client_of(uri).search_runs([experiment.experiment_id], state["searchFilter"])
-    assert [run.data.params["method"] for run in seen] == ["knn"]
+
+
+def test_a_table_that_prints_no_kl_begins_with_what_it_prints_the_best_first(uri):
+    cells = [replace(printed("cosine", "0.7", "exact"), better="higher")]
+    sync(PAPER, TITLE, [make_unit()], uri, rows=cells)
+    tags = only_run(uri).data.tags
+    assert (tags["Cosine in print"], tags["Cosine verdict"]) == ("0.7", "exact")
+    (view, *_) = saved_views([make_unit()], cells).values()
+    state = json.loads(json.loads(view)["state"])
+    assert state["selectedColumns"][0] == "tags.`Cosine`"
+    assert state["orderByAsc"] is False
 
 
 def test_a_failed_fold_marks_the_run_and_withholds_its_mean(uri):
     counts = sync(PAPER, TITLE, [make_unit(failed=(1,)), make_unit("lrr")], uri)
-    run = next(r for r in runs_of(uri) if r.info.run_name == "movie / knn")
+    run = next(r for r in runs_of(uri) if r.info.run_name == "knn, movie")
     assert counts.failed == 1
     assert run.info.status == "FAILED"
     assert run.data.tags["error"] == (

@@ -17,7 +17,8 @@ import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._parameters import Count, Factor, Options
+from ldl._parameters import Auto, Count, Factor, Interval, Options
+from ldl._self_tuned import AUTO, SHARES, Held, losses_by_share, mixed, settled_share
 from ldl.base import LDLEstimator, dense
 from ldl.linear._softmax import softmax_rows
 
@@ -45,7 +46,8 @@ class _Boosting(LDLEstimator):
 
     The loss is the sum of KL(D || P) over the rows. First the number of rounds is chosen: it has
     the best mean score on rows held out of the training rows at random. Then all rows are fitted
-    for that many rounds.
+    for that many rounds. A share of the mean distribution, chosen with it, tempers what a small set
+    has taught.
     """
 
     accepts_sparse = True
@@ -56,6 +58,7 @@ class _Boosting(LDLEstimator):
     min_samples_leaf: Count = 5
     n_iter_no_change: Count | None = 10
     select_by: Annotated[str, Options(*metrics.BETTER)] = "kl"
+    mean_share: Annotated[float, Interval(0, 1)] | Auto | None = AUTO
     random_state: int | None = None
 
     # ------------------------------------------------------------------ to be written by methods
@@ -81,6 +84,7 @@ class _Boosting(LDLEstimator):
         """Fit; ``mapping`` grows the trees of a round."""
         self.validation_curve_ = np.zeros(0)
         self.n_iter_ = self.max_iter
+        self.mean_, self.auto_ = D.mean(axis=0), dict[str, Any]()
         self.diagnostics_: dict[str, Any] = {}
         memory = _Memory()
         if self.n_iter_no_change is not None and X.shape[0] > 2:
@@ -100,16 +104,22 @@ class _Boosting(LDLEstimator):
         }
 
     def _choose_rounds(self, X: Any, D: np.ndarray, mapping: Mapping, memory: _Memory) -> None:
-        """Set the number of rounds to the one with the best score of held-out rows."""
+        """Set the number of rounds, and maybe the share of the mean, by scores of held-out rows."""
         splits = holdouts(X.shape[0], _HELD_OUT, _ROWS_TO_SCORE, self.random_state)
         watched = [_Watched(_Ensemble(self, X[a], D[a], memory), X[b], D[b]) for a, b in splits]
         curve: list[float] = []
         lower = metrics.BETTER[self.select_by] == "lower"
+        measured = partial(metrics.measure, self.select_by)
+        shares = SHARES if self.mean_share == AUTO else (self.mean_share,)
         best = 0
         while len(curve) < self.max_iter and len(curve) - best <= (self.n_iter_no_change or 0):
-            scores = [each.advance(mapping)[self.select_by] for each in watched]
-            curve.append(float(np.mean(scores)))
+            held = [each.advance(mapping) for each in watched]
+            scores = losses_by_share(held, measured, shares)
+            place = first_best(scores, lower)
+            curve.append(float(scores[place]))
             best = first_best(np.array(curve), lower)
+            if self.mean_share == AUTO and best == len(curve) - 1:
+                self.auto_ = {"mean_share": settled_share(held, shares[place])}
         self.validation_curve_ = np.array(curve)
         self.n_iter_ = best + 1
         self.diagnostics_ |= {
@@ -118,7 +128,7 @@ class _Boosting(LDLEstimator):
         }
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores F, whose softmax is the prediction.
+        """Return the scores F, whose softmax is the prediction before the mean is mixed in.
 
         Parameters
         ----------
@@ -133,7 +143,9 @@ class _Boosting(LDLEstimator):
         return self._scores(self._outputs(self._checked(X)))
 
     def _predict(self, X: Any) -> np.ndarray:
-        return softmax_rows(self._scores(self._outputs(X)))
+        P = softmax_rows(self._scores(self._outputs(X)))
+        share = self.auto_.get("mean_share") if self.mean_share == AUTO else self.mean_share
+        return mixed(P, self.mean_, share)
 
     def _outputs(self, X: Any) -> np.ndarray:
         """Sum the outputs of the trees, a column for each label."""
@@ -174,6 +186,10 @@ class LDLogitBoost(_Boosting):
         ``max_iter`` rounds and holds out nothing.
     select_by : str, default='kl'
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
+    mean_share : float, 'auto' or None, default='auto'
+        Share of the training rows' mean distribution in every prediction, from 0 to 1. ``'auto'``
+        chooses it with the number of rounds, 1 where the method does not beat the mean by the
+        standard error of its gain; without hold-outs, and with None, nothing is mixed in.
     random_state : int or None, default=None
         Seed of the hold-outs; the trees draw nothing.
     working_response : {'robust', 'classical'}, default='robust'
@@ -186,6 +202,10 @@ class LDLogitBoost(_Boosting):
     ----------
     n_iter_ : int
         Number of rounds.
+    auto_ : dict
+        ``mean_share``, where the fit chose it.
+    mean_ : ndarray of shape (n_labels_,)
+        Mean distribution of the training rows.
     validation_curve_ : ndarray of shape (rounds,)
         Score of the held-out rows after each round; empty where nothing was held out.
     forests_ : list of Forest
@@ -278,6 +298,10 @@ class AOSOLDLogitBoost(_Boosting):
         ``max_iter`` rounds and holds out nothing.
     select_by : str, default='kl'
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
+    mean_share : float, 'auto' or None, default='auto'
+        Share of the training rows' mean distribution in every prediction, from 0 to 1. ``'auto'``
+        chooses it with the number of rounds, 1 where the method does not beat the mean by the
+        standard error of its gain; without hold-outs, and with None, nothing is mixed in.
     random_state : int or None, default=None
         Seed of the hold-outs; the trees draw nothing.
     pair : {'auto', 'exact', 'smo'}, default='smo'
@@ -288,6 +312,10 @@ class AOSOLDLogitBoost(_Boosting):
     ----------
     n_iter_ : int
         Number of rounds.
+    auto_ : dict
+        ``mean_share``, where the fit chose it.
+    mean_ : ndarray of shape (n_labels_,)
+        Mean distribution of the training rows.
     validation_curve_ : ndarray of shape (rounds,)
         Score of the held-out rows after each round; empty where nothing was held out.
     forests_ : list of Forest
@@ -396,12 +424,13 @@ class _Watched:
         self.D = D
         self.outputs = np.zeros_like(D)
 
-    def advance(self, mapping: Mapping) -> dict[str, float]:
-        """Grow one more round, and return every measure of the rows."""
+    def advance(self, mapping: Mapping) -> Held:
+        """Grow one more round; return the rows' distributions and predictions, and the mean."""
         trees = self.ensemble.advance(mapping)
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
             _add(self.X, _alone(tree), part)
-        return metrics.evaluate(self.D, softmax_rows(self.ensemble.model._scores(self.outputs)))
+        P = softmax_rows(self.ensemble.model._scores(self.outputs))
+        return self.D, P, self.ensemble.D.mean(axis=0)
 
 
 def _parts(outputs: np.ndarray, trees: list[Any]) -> list[np.ndarray]:

@@ -19,6 +19,7 @@ from ldl import metrics
 from ldl.comparison import store
 from ldl.comparison.contenders import MEAN, Contender, portfolio
 from ldl.comparison.search import KINDS, Searched, Task, outer_folds, search
+from ldlrepro.arena import toolbox
 from ldlrepro.catalogue import digests
 from ldlrepro.core import numerics
 from ldlrepro.core.checksums import array_sha256
@@ -118,9 +119,14 @@ def decides(contender: Contender, drawn: Drawn) -> str:
 COMPARING = ("ldl.comparison.search:search", "ldl.comparison.search:outer_folds")
 
 
+def contenders() -> dict[str, Contender]:
+    """Return every method of the arena, by name."""
+    return portfolio() | toolbox.contenders()
+
+
 def code_of_all() -> str:
     """Return the digest of the code of every method."""
-    known = portfolio().values()
+    known = contenders().values()
     return digests.tree_digest([digests.stage_digest(*COMPARING), *sorted(map(code_of, known))])
 
 
@@ -136,7 +142,7 @@ def folder(workspace: Workspace, dataset: str) -> Path:
 
 def run(dataset: str, workspace: Workspace, only: Iterable[str] = ()) -> Path:
     """Run what is missing on a data set, then write its table; return the table's place."""
-    known = portfolio()
+    known = contenders()
     wanted = [known[name] for name in only] or list(known.values())
     drawn = draw(load_ready(workspace.ready(dataset)))
     commit = provenance.git_commit(Path(__file__).resolve().parents[3])
@@ -146,7 +152,8 @@ def run(dataset: str, workspace: Workspace, only: Iterable[str] = ()) -> Path:
             path = folder(workspace, dataset) / f"{contender.name}.{fold}.npz"
             there = store.load(path)
             if there is None or there[1]["decides"] != key:
-                found = search(contender, task)
+                find = toolbox.fitted if contender.family == toolbox.FAMILY else search
+                found = find(contender, task)
                 store.save(path, found, {"decides": key, "git_commit": commit})
                 say(f"{dataset}: {contender.name}, fold {fold}: {_said(found, task)}")
     return write_table(drawn, workspace)
@@ -172,7 +179,7 @@ def write_table(drawn: Drawn, workspace: Workspace) -> Path:
     path = folder(workspace, drawn.id) / "scores.csv"
     lines: list[dict[str, Any]] = []
     made: dict[str, Any] = {}
-    for contender in portfolio().values():
+    for contender in contenders().values():
         for fold, task in enumerate(tasks(drawn, contender)):
             there = store.load(folder(workspace, drawn.id) / f"{contender.name}.{fold}.npz")
             if there is not None:
@@ -239,7 +246,7 @@ def write_predictions(dataset: str, workspace: Workspace, path: Path) -> int:
         places = {"row": drawn.rows[rows], "method": method, "kind": kind, "fold": fold}
         frames.append(frame.assign(**places))
 
-    for contender in portfolio().values():
+    for contender in contenders().values():
         for fold, task in enumerate(tasks(drawn, contender)):
             if contender.name == MEAN:
                 add("truth", "", fold, task.test, task.D[task.test])
@@ -268,7 +275,7 @@ def differing(dataset: str, workspace: Workspace, table: Path, count: int, seed:
     drawn = draw(load_ready(workspace.ready(dataset)))
     rows = pd.read_csv(table).dropna(subset=["predictions_sha256"])
     chosen = rows.sample(min(count, len(rows)), random_state=seed).to_dict("records")
-    known, wrong = portfolio(), []
+    known, wrong = contenders(), []
     for row in chosen:
         contender = known[row["method"]]
         task = list(tasks(drawn, contender))[row["fold"]]

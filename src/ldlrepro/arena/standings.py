@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ldl.comparison.contenders import MEAN
 from ldl.comparison.result import titled
 from ldl.comparison.search import KINDS
 from ldl.metrics import better
+from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ BASE, BASE_ELO = "RFRegression, default", 1000.0
 """The method that has this Elo rating by definition."""
 TIED = 6
 """Decimals of ratings and gains; what differs below is rounding noise."""
+SELDOM = 0.1
+"""Share of data sets on which an estimator may be worse than the training mean by default."""
 DRAWS, SEED = 500, 2026
 """Drawn sets of families behind each interval."""
 
@@ -68,9 +71,20 @@ class Standings:
 
     @cached_property
     def unfinished(self) -> list[str]:
-        """Data sets on which some method has not run, and which do not count for that."""
-        ran = self.rows.groupby("dataset")["method"].nunique()
-        return sorted(ran[ran < self.rows["method"].nunique()].index)
+        """Data sets on which some method has not run, and which do not count for that.
+
+        Algorithms of python-ldl are not waited for.
+        """
+        ours = self.rows[self.rows["family"] != FAMILY]
+        ran = ours.groupby("dataset")["method"].nunique()
+        return sorted(ran[ran < ours["method"].nunique()].index)
+
+    @cached_property
+    def counted(self) -> pd.DataFrame:
+        """The rows of data sets that count, and of methods that ran on all of these."""
+        rows = self.rows[~self.rows["dataset"].isin(self.unfinished)]
+        ran = rows.groupby("method")["dataset"].transform("nunique")
+        return rows[ran == rows["dataset"].nunique()]
 
     @cached_property
     def losses(self) -> pd.DataFrame:
@@ -80,7 +94,7 @@ class Standings:
         """
         import pandas as pd
 
-        rows = self.rows[~self.rows["dataset"].isin(self.unfinished)]
+        rows = self.counted
         if rows.empty:
             raise UserError("no data set has every method yet: snakemake --cores all arena")
         wide = rows.pivot_table(self.measure, "dataset", ["method", "kind"], aggfunc="mean")
@@ -183,25 +197,23 @@ class Standings:
         return [float((first == name).sum()) for name in self.losses.columns]
 
     @cached_property
-    def halves(self) -> tuple[float, float, float]:
+    def halves(self) -> tuple[float, float]:
         """Return how well half of the families foretell the other half.
 
-        These are, over all halves: the share in which the leader of one also leads the other, the
-        mean place of that leader in the other, and the mean rank correlation of all methods.
+        These are, over all halves: the share in which one method leads both, and the mean rank
+        correlation of all methods.
         """
-        from scipy.stats import rankdata, spearmanr
+        from scipy.stats import spearmanr
 
         logs = self.by_family
         size, names = len(logs) // 2, range(len(logs))
-        same, places, correlations = [], [], []
+        same, correlations = [], []
         for half in itertools.combinations(names, size):
             rest = [name for name in names if name not in half]
             one, other = (logs.iloc[list(part)].mean().to_numpy() for part in (half, rest))
-            place = rankdata(other)[one.argmin()]
-            same.append(place == 1)
-            places.append(place)
+            same.append(one.argmin() == other.argmin())
             correlations.append(spearmanr(one, other).statistic)
-        return float(np.mean(same)), float(np.mean(places)), float(np.mean(correlations))
+        return float(np.mean(same)), float(np.mean(correlations))
 
 
 def method_of(name: str) -> str:
@@ -231,29 +243,59 @@ def lines(board: Standings) -> list[dict[str, str]]:
 def sentence(board: Standings) -> str:
     """Say who leads, by how much, at what cost, and how sure that is."""
     first, *others = board.table.to_dict("records")
-    same = method_of(first["method"])
-    second = next(row for row in others if method_of(row["method"]) != same)
+    best: dict[Any, dict[Any, Any]] = {}  # the best kind of each other method
+    for row in others:
+        if method_of(row["method"]) != method_of(first["method"]):
+            best.setdefault(method_of(row["method"]), row)
+    near = [row for row in best.values() if row["high"] > first["low"]]
     said = (
-        f"{first['method']} wins most often over {len(board.losses)} public sets of "
-        f"{len(board.by_family)} families: its Elo is {first['elo']:.0f}, that of "
-        f"{second['method']}, the next method, {second['elo']:.0f}. Their "
-        f"{titled(board.measure)} is {first['gain']:.0%} and {second['gain']:.0%} below that of "
-        f"the training mean. A fit of the first costs {first['fit_s']:.2g} CPU seconds. "
+        f"{first['method'].replace(', ', ' (')}) wins most often over {len(board.losses)} public "
+        f"sets of {len(board.by_family)} families. Its {titled(board.measure)} is "
+        f"{first['gain']:.0%} below that of the training mean, and a fit takes "
+        f"{first['fit_s']:.2g} CPU seconds. "
     )
-    if first["low"] < second["high"]:
+    if near:
+        following = ", ".join(
+            f"{row['method'].replace(', ', ' (')}, {row['elo']:.0f})" for row in near[:3]
+        )
         said += (
-            f"How sure is that? Not sure: over other families its Elo may lie from "
-            f"{first['low']:.0f} to {first['high']:.0f} (95%), where other methods lie too."
+            f"It is not sure to lead. Over other families its Elo of {first['elo']:.0f} may lie "
+            f"from {first['low']:.0f} to {first['high']:.0f} (95%), and {len(near)} of {len(best)} "
+            f"other methods reach into that. Next come {following}."
         )
     else:
-        said += "How sure is that? It leads in nearly all draws of such families."
+        said += "It leads in nearly all draws of such families."
     if len(board.by_family) > 3:
-        leads, place, rho = board.halves
+        leads, rho = board.halves
         said += (
-            f" The leader of one half of the families leads the other half in {leads:.0%} of all "
-            f"splits. Its mean place there is {place:.0f} of {len(board.table)}. The orders of all "
-            f"methods correlate by {rho:.2f}."
+            f" The orders by two halves of the families correlate by {rho:.2f}, and one method "
+            f"leads both in {leads:.0%} of all splits."
         )
     if board.unfinished:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."
+    late = set(board.rows["method"]) - set(board.counted["method"])
+    if late:
+        said += (
+            f" Not counted yet, for they have not run on all sets: algorithms of {FAMILY}, "
+            f"{len(late)}."
+        )
     return said
+
+
+def behind_the_mean(board: Standings) -> str:
+    """Say which estimators of the library lose to the training mean by default, and by how much."""
+    import ldl
+
+    shares = board.losses[[name for name in board.losses if name.endswith(", default")]]
+    shares = shares[[name for name in shares if hasattr(ldl, method_of(name))]]
+    behind = (shares > 1.0).sum()
+    often = behind[behind > SELDOM * len(shares)].sort_values(ascending=False, kind="stable")
+    named = ", ".join(
+        f"`{method_of(name)}` ({count} sets, by {shares[name].max() - 1:.1%} at most)"
+        for name, count in often.items()
+    )
+    return (
+        f"On the {len(shares)} sets of the [arena](choosing.md), with at most 1,000 rows each, "
+        f"{len(often)} of {len(shares.columns)} estimators are worse than the training mean on "
+        f"more than one set in ten{': ' if named else ''}{named}."
+    )

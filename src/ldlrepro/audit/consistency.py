@@ -280,7 +280,8 @@ def check_tracking(scope: Scope) -> Check:
         units = [scored for unit, scored in scope.chosen.items() if unit in planned]
         with check.of(paper.id, command):
             rows = scope.judge.answer(paper).rows
-            told = track.differences(paper.id, units, scope.tracking_uri, rows)
+            own = scope.project.own.found["method"]
+            told = track.differences(paper.id, units, scope.tracking_uri, rows, own)
             if told is None:
                 check.skip(paper.id, "never tracked here", command)
                 continue

@@ -58,5 +58,5 @@ def papers_of(project: Project, asked: Sequence[str]) -> list[Paper]:
 
 def answers_of(judge: Judge, papers: Sequence[Paper]) -> list[PaperAnswer]:
     """Return the answers of papers, with a line of progress where that takes long."""
-    with waiting("judging papers") as line:
+    with waiting(f"judging {papers[0].id if len(papers) == 1 else 'papers'}") as line:
         return judge.answers(papers, line.update)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ldlrepro.judge.contradictions import Contradiction
     from ldlrepro.judge.verdicts import VerdictRow
     from ldlrepro.report.leaderboard import Line, Standings
-    from ldlrepro.workflow.schedule import Schedule
 
 FAR_APART = 2.0
 """Times farther from a perfect value: two numbers of which one can hardly be right."""
@@ -71,37 +70,19 @@ def of_contradictions(found: Sequence[Contradiction]) -> str:
     )
 
 
-def of_schedule(name: str, found: Schedule, bound: Schedule) -> str:
-    """Say how long a paper takes, or several together; at most, where something was never timed."""
-    on = counted(found.cores, "core")
-    name = f"{name[:1].upper()}{name[1:]}" if " " in name else name
-    never = counted(len(found.missing), "unit")
-    takes = "take" if " " in name else "takes"
-    if found.longest is None:
-        return (
-            f"{name} {takes} at most {duration(bound.wall_seconds)} on {on}, by the time limits of "
-            f"the jobs: none of {never} has been timed."
-        )
-    said = (
-        f"{name} {takes} about {duration(found.wall_seconds)} on {on}. The longest of "
-        f"{counted(found.jobs, 'job')} takes {duration(found.longest.seconds)}."
-    )
-    if found.missing:
-        said += (
-            f" {never} never timed {'is' if len(found.missing) == 1 else 'are'} not in it; their "
-            f"time limits allow {duration(bound.wall_seconds)}."
-        )
+def of_status(row: Mapping[str, Any], cores: int) -> str:
+    """Say how much has run here, and how long the rest takes."""
+    units, failed, never = counted(row["units"], "unit"), row["failed"], row["never timed"]
+    said = f"{row['done here']:,} of {units} are complete here, {failed or 'none'} failed."
+    on = counted(cores, "core")
+    if row["jobs to do"]:
+        said += f" The rest takes about {duration(60 * row['minutes to do'])} on {on}."
+        if never:
+            said += f" That leaves out {counted(never, 'unit')} never timed."
+    elif never:
+        most = duration(60 * row["minutes at most, with these"])
+        said += f" None of the rest was ever timed. Their time limits allow {most} on {on}."
     return said
-
-
-def of_status(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say how much has run here, and how much is left."""
-    units, here, failed = (
-        sum(row[key] for row in rows) for key in ("units", "done here", "failed")
-    )
-    left = sum(row["core minutes to do"] for row in rows)
-    said = f"{here:,} of {counted(units, 'unit')} are complete here, {failed or 'none'} failed."
-    return f"{said} The rest takes about {duration(60 * left)} on one core." if left else said
 
 
 def of_claims(rows: Sequence[ClaimRow]) -> str:

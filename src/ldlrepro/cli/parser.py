@@ -22,7 +22,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "pages": ("report", "cite"),
     },
     "What there is, and what is done": {
-        "state": ("list", "status", "schedule", "doctor"),
+        "state": ("list", "status", "doctor"),
     },
     "Compute and check": {
         "inputs": ("fetch",),
@@ -70,7 +70,7 @@ Questions:
   ldlrepro new method my_method            how do I compare my own method?
   ldlrepro arena sjaffe --predictions FILE.parquet   where are raw predictions?
   ldlrepro lint table.csv                  is this printed table possible?
-  ldlrepro schedule mslp --cores 8         how long does a paper take?
+  ldlrepro status mslp --cores 8           how long does a paper take?
   snakemake --cores 8 mslp                 how do I reproduce a paper?
 Exit codes:
   0    done

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.output import RED, answer, coloured, counted, paragraph
-from ldlrepro.cli.verb import IDS, PAPERS, count, flag, takes, verb
+from ldlrepro.cli.verb import PAPERS, flag, positive, takes, verb
 from ldlrepro.core.progress import waiting
 
 if TYPE_CHECKING:
-    from ldlrepro.catalogue import Paper
     from ldlrepro.judge.judging import Judge
-    from ldlrepro.plan import Plan
-    from ldlrepro.workflow.schedule import Schedule
+    from ldlrepro.judge.scores import UnitScores
+    from ldlrepro.plan import Plan, Unit
 
 Row = dict[str, Any]
 
@@ -120,124 +121,82 @@ def _papers(args: argparse.Namespace, plan: Plan) -> int:
 LISTS = {"methods": _methods, "datasets": _datasets, "weights": _weights, "papers": _papers}
 
 
-@verb(PAPERS, table=True, examples=["ldlrepro status"])
-def status(args: argparse.Namespace) -> int:
-    """Show how much is done, what failed, and how long the rest takes, by the times in the
-    reference records.
-    """
-    judge = judge_here(args)
-    rows, failures = [], []
-    with waiting("reading records"):
-        for paper in [judge.project.paper(name) for name in args.paper] or judge.project.papers:
-            row, failed = _state_of(judge, paper)
-            rows.append(row)
-            failures += failed
-    answer(args, rows, openings.of_status(rows))
-    if failures and not args.json:
-        print()
-        for text in failures:
-            print(coloured(paragraph(text), RED))
-    return 0
-
-
-def _state_of(judge: Judge, paper: Paper) -> tuple[Row, list[str]]:
-    """Return how far a paper is, and a line about each unit that failed."""
-    from ldlrepro.judge.scores import Sources, is_complete
-    from ldlrepro.train.records import FAILED, UNAVAILABLE, last_line
-    from ldlrepro.workflow import schedule as schedules
-
-    units = judge.plan.units(paper)
-    local, reference = judge.local_units(units), judge.reference
-    done = {u for u in units if u.key in local and is_complete(u, local[u.key])}
-    states = [{row.status for row in unit.rows} for unit in local.values()]
-    absent = {key for key, unit in local.items() if unit.rows[0].status == UNAVAILABLE}
-    to_do = [unit for unit in units if unit not in done and unit.key not in absent]
-    jobs, unknown = schedules.jobs_of(judge.plan, to_do, Sources({}, reference))
-    seconds = sum(r.fit_s + r.predict_s + r.overhead_s for u in local.values() for r in u.rows)
-    known = (unit for unit in units if unit.key in reference)
-    row = {
-        "paper": paper.id,
-        "units": len(units),
-        "done here": len(done),
-        "failed": sum(FAILED in state for state in states),
-        "core minutes to do": round(sum(job.wall * job.cores for job in jobs) / 60, 2),
-        "no data": sum(UNAVAILABLE in state for state in states),
-        "in reference": sum(is_complete(unit, reference[unit.key]) for unit in known),
-        "minutes computed": round(seconds / 60, 1),
-        "never timed": len(unknown),
-    }
-    failures = [
-        f"FAILED {key}: {last_line(errors[0])}"
-        for key, scored in local.items()
-        if (errors := [row.error for row in scored.rows if row.status == FAILED])
-    ]
-    return row, failures
-
-
 @verb(
-    takes("paper", nargs="*", help=f"{IDS['paper']}; default: the five papers"),
-    count("--cores", 32, "number of cores"),
+    PAPERS,
+    takes(
+        "--cores",
+        type=positive,
+        default=os.cpu_count() or 1,
+        help="cores that the rest is to run on; default: all of this machine",
+    ),
     flag(
         "--printed",
         "count only units that printed numbers are judged by, without controls and further "
         "variants, as `snakemake --config extra=False` does",
     ),
     table=True,
-    examples=["ldlrepro schedule", "ldlrepro schedule mslp drf --cores 8 --printed"],
+    examples=["ldlrepro status", "ldlrepro status mslp drf --cores 32 --printed"],
 )
-def schedule(args: argparse.Namespace) -> int:
-    """Estimate how long papers take, each and together, from the times in the records."""
-    from ldlrepro.catalogue import FIVE
-    from ldlrepro.workflow import schedule as schedules
-
+def status(args: argparse.Namespace) -> int:
+    """Show how much is done, what failed, and how long the rest takes, by the times in the
+    reference records.
+    """
     judge = judge_here(args)
-    plan, project = judge.plan, judge.project
-    papers = [project.paper(name) for name in args.paper] or project.real_papers(FIVE)
-    wanted = {paper.id: plan.units(paper, extra=not args.printed) for paper in papers}
+    papers = [judge.project.paper(name) for name in args.paper] or judge.project.papers
+    wanted = {paper.id: judge.plan.units(paper, extra=not args.printed) for paper in papers}
     everything = sorted({unit for units in wanted.values() for unit in units})
     if len(papers) > 1:
-        # A unit of two papers is computed once.
-        wanted = {"all together" if args.paper else FIVE: everything, **wanted}
+        wanted["all together"] = everything  # a unit of two papers is computed once
     with waiting("reading records"):
-        sources = judge.sources(everything)
-        found = {}
-        for name, units in wanted.items():
-            jobs, missing = schedules.jobs_of(plan, units, sources)
-            bound = [*jobs, *schedules.longest_jobs_of(plan, missing)]
-            found[name] = (
-                schedules.simulate(jobs, args.cores, missing),
-                schedules.simulate(bound, args.cores, []),
-            )
-    rows = [_scheduled(name, *outcome) for name, outcome in found.items()]
+        rows = [_state_of(judge, name, units, args.cores) for name, units in wanted.items()]
+    answer(args, rows, openings.of_status(rows[-1], args.cores))
     if not args.json:
-        rows = [_in_words(row) for row in rows]
-    first, outcome = next(iter(found.items()))
-    said = openings.of_schedule(first, *outcome)
-    return answer(args, rows, "Counting what printed numbers are judged by: " * args.printed + said)
+        failures = "\n".join(_failures(judge.local_units(everything)))
+        print(coloured(f"\n{failures}", RED) if failures else "", end="\n" * bool(failures))
+    return 0
 
 
-def _scheduled(name: str, found: Schedule, bound: Schedule) -> Row:
-    longest = found.longest
+def _state_of(judge: Judge, name: str, units: Sequence[Unit], cores: int) -> Row:
+    """Return how far units are, and how long the rest takes."""
+    from ldlrepro.judge.scores import Sources, is_complete
+    from ldlrepro.train.records import FAILED, UNAVAILABLE
+    from ldlrepro.workflow import schedule
+
+    local, reference = judge.local_units(units), judge.reference
+    done = {u for u in units if u.key in local and is_complete(u, local[u.key])}
+    states = [{row.status for row in unit.rows} for unit in local.values()]
+    absent = {key for key, unit in local.items() if unit.rows[0].status == UNAVAILABLE}
+    to_do = [unit for unit in units if unit not in done and unit.key not in absent]
+    jobs, unknown = schedule.jobs_of(judge.plan, to_do, Sources({}, reference))
+    rest = schedule.simulate(jobs, cores)
+    bound = schedule.simulate([*jobs, *schedule.longest_jobs_of(judge.plan, unknown)], cores)
+    seconds = sum(r.fit_s + r.predict_s + r.overhead_s for u in local.values() for r in u.rows)
+    known = (unit for unit in units if unit.key in reference)
+    longest = max(jobs, key=lambda job: job.seconds, default=None)
     return {
         "paper": name,
-        "wall minutes": round(found.wall_seconds / 60, 2),
-        "jobs": found.jobs,
-        "core hours": round(found.core_seconds / 3600, 2),
-        "never timed": len(found.missing),
-        "at most, with these": round(bound.wall_seconds / 60, 2),
-        "cores": found.cores,
-        "efficiency": f"{found.efficiency:.0%}",
+        "units": len(units),
+        "done here": len(done),
+        "failed": sum(FAILED in state for state in states),
+        "minutes to do": round(rest.wall_seconds / 60, 2),
+        "jobs to do": len(jobs),
+        "core hours to do": round(rest.core_seconds / 3600, 2),
         "longest job": f"{longest.name}, {longest.seconds:.0f} s" if longest else "",
-        "long jobs": len(found.too_long),
-        "of these a single fold": sum(job.folds == 1 for job in found.too_long),
+        "never timed": len(unknown),
+        "minutes at most, with these": round(bound.wall_seconds / 60, 2),
+        "no data": sum(UNAVAILABLE in state for state in states),
+        "in reference": sum(is_complete(unit, reference[unit.key]) for unit in known),
+        "minutes computed": round(seconds / 60, 1),
     }
 
 
-def _in_words(row: Row) -> Row:
-    """Return a line of the schedule with its times as people say them."""
-    minutes, bound = row.pop("wall minutes"), row.pop("at most, with these")
-    told = {"paper": row.pop("paper"), "takes": openings.duration(60 * minutes) if minutes else ""}
-    return told | row | {"at most, with these": openings.duration(60 * bound)}
+def _failures(local: Mapping[str, UnitScores]) -> Iterator[str]:
+    """Yield a line about each unit that failed."""
+    from ldlrepro.train.records import FAILED, last_line
+
+    for key, scored in local.items():
+        if errors := [row.error for row in scored.rows if row.status == FAILED]:
+            yield paragraph(f"FAILED {key}: {last_line(errors[0])}")
 
 
 @verb(table=True)

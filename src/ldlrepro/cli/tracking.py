@@ -41,14 +41,14 @@ def sync(args: argparse.Namespace) -> int:
     judge = judge_here(args)
     uri = args.tracking_uri or judge.project.tracking_uri
     for paper in [judge.project.paper(name) for name in args.paper]:
-        with waiting(f"copying {paper.id} into MLflow") as line:
+        with waiting(f"judging {paper.id}"):
             answer = judge.answer_of(paper, args.of_workflow)
-            files = sorted(HERE.figures(paper.id).glob("*.svg"))
-            files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
+        files = sorted(HERE.figures(paper.id).glob("*.svg"))
+        files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
+        with waiting(f"copying {paper.id} into MLflow") as line:
             counts = tracking.sync(
-                *(paper.id, paper.title, answer.units, uri, files),
-                on_progress=line.update,
-                rows=answer.rows,
+                *(paper.id, paper.title, answer.units, uri, files, line.update, answer.rows),
+                own=judge.project.own.found["method"],
             )
         say(f"{paper.id}: {counts.in_words}")
         if args.out:
@@ -56,7 +56,8 @@ def sync(args: argparse.Namespace) -> int:
             write_text(Path(args.out), json.dumps(told) + "\n")
     if arena:
         say(f"{ARENA}: {_sync_arena(judge.project, uri).in_words}")
-    say(f"To look at the runs: {tracking.open_hint(uri)}")
+    first = next(iter(args.paper), ARENA)
+    say(f"To look at the runs: {tracking.open_hint(uri, first, bool(args.tracking_uri))}")
     return 0
 
 

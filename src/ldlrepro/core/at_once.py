@@ -21,6 +21,7 @@ def at_once(
     """Return the results of all items in their order; ``done`` gets how many of how many are."""
     items = list(items)
     results: list[Result] = []
+    done(0, len(items))
     for result in one_by_one(function, items):
         results.append(result)
         done(len(results), len(items))

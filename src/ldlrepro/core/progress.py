@@ -111,9 +111,14 @@ class Waiting(StatusLine):
         super().__init__()
         self.what, self.done = what, ""
         self.started = time.monotonic()
+        self.first = 0.0
+        """When the first thing was done, which what comes before makes slower than the others."""
 
     def update(self, done: int, total: int) -> None:
-        self.done = f"{done} of {total}, "
+        now = time.monotonic()
+        self.first = self.first or now * bool(done)
+        left = time_left(now - self.first, done - 1, total - done)
+        self.done = f"{done} of {total}, {left and left + ', '}"
 
     def tick(self, *_: object) -> None:
         seconds = time.monotonic() - self.started

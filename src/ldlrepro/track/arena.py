@@ -9,16 +9,19 @@ import numpy as np
 
 from ldl import metrics
 from ldl.comparison.contenders import MEAN
-from ldl.comparison.result import titled
 from ldlrepro.track.layout import (
+    CONTROL,
     LAYOUT,
+    OTHER,
     TrackedRun,
     chosen,
     mean_and_deviation,
     named_views,
     narrow,
+    rounded,
     sha256,
     table_state,
+    title_of,
 )
 from ldlrepro.track.sync import Progress, SyncCounts, sync_runs
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 ARENA = "arena"
 TITLE = "The arena: every method on every public data set, with equal tuning"
 COSTS = ("fit", "predict", "search")
-FIRST = ("KL", "KL gain", "CPU s of a fit", "kind")
+FIRST_COLUMNS = ("KL", "KL gain", "CPU s of a fit", "kind")
 """The columns that a table begins with."""
 
 
@@ -45,7 +48,8 @@ def sync_arena(
     for dataset, path in tables.items():
         source = "local" if path.is_relative_to(local) else "reference"
         runs += arena_runs(dataset, pd.read_csv(path, keep_default_na=False), source)
-    shown = [*FIRST, *(f"shown/{name}" for name in metrics.BETTER if name != "kl"), "source"]
+    others = (title_of(name) for name in metrics.BETTER if name != "kl")
+    shown = [*FIRST_COLUMNS, *others, "source"]
     views = {
         (f"{ARENA}-{dataset}", dataset): table_state(f"params.dataset = '{dataset}'", "kl", shown)
         for dataset in tables
@@ -80,14 +84,19 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
     shown = {measure: mean_and_deviation(scores[measure]) for measure in scores}
     seconds = f"{costs['fit_seconds']:.2g}" if costs else "–"
     first = (narrow(shown["kl"]), f"{1 - means['kl'] / floor:.0%}", seconds, kind)
-    note = ["| measure | mean ± deviation over folds |", "|---|---|"]
-    note += [f"| {titled(measure)} | {text} |" for measure, text in shown.items()]
+    note = [
+        f"`{method}`, {kind}, on `{dataset}` in the arena, where all methods have the same tuning: "
+        f"KL {first[1]} below that of the training mean, over {len(rows)} folds.",
+        "\nBeside the other methods: `ldlrepro recommend`\n",
+        "| measure | mean ± deviation over folds |\n|---|---|",
+    ]
+    note += [f"| {title_of(measure)} | {text} |" for measure, text in shown.items()]
     errors = [error for error in rows["error"] if error]
     summary = {**means, **spreads, **costs}
     return TrackedRun(
         key="/".join([ARENA, *name]),
         content=sha256(f"{LAYOUT} {source} {floor}\n{rows.to_csv(index=False)}".encode()),
-        name=f"{dataset} / {method}, {kind}",
+        name=f"{method}, {kind}, {dataset}",
         files=[],
         failed=bool(errors),
         params={
@@ -95,15 +104,15 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
             **{"family": str(rows["family"].iloc[0]), "folds": str(len(rows))},
             **chosen("settings", list(rows["settings"])),
         },
-        metrics=[(measure, value, 0, 0) for measure, value in summary.items()]
+        metrics=[(measure, rounded(value), 0, 0) for measure, value in summary.items()]
         + [
-            (f"fold/{measure}", float(value), 0, int(fold))
+            (f"fold/{measure}", rounded(value), 0, int(fold))
             for measure, values in scores.items()
             for fold, value in zip(rows["fold"], values, strict=True)
         ],
-        tags=dict(zip(FIRST, first, strict=True))
-        | {f"shown/{measure}": text for measure, text in shown.items()}
-        | {"source": source, "control": "yes" if method == MEAN else "no"}
+        tags={title_of(measure): narrow(text) for measure, text in shown.items()}
+        | dict(zip(FIRST_COLUMNS, first, strict=True))
+        | {"source": source, "role": CONTROL if method == MEAN else OTHER}
         | {"mlflow.note.content": "\n".join(note)}
         | ({"error": errors[0]} if errors else {}),
     )

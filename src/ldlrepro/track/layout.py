@@ -9,9 +9,10 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +25,37 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 5
+LAYOUT = 6
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
 NOT_SHOWN = {"random_state", "n_jobs"}
 """Seeds of the folds, and threads, which change no bit: they say nothing of a method."""
 LONGEST_PARAM, LONGEST_TAG = 6000, 8000
-DECIMALS = 12
+DIGITS, DECIMALS = 6, 12
+"""Significant digits of a metric, and the decimals where rounding noise begins."""
 CURVE_POINTS = 250
 """Points kept of one curve; a server holds the curves of hundreds of folds."""
 VIEW_TAG = "mlflow.sharedViewState."
 """Where MLflow's run table keeps saved views, as the page itself writes them."""
 FIRST_VIEW_TAG = "mlflow.ldlrepro.firstView"
 """The view of an experiment that a reader sees first. The list hides tags with this beginning."""
+PRINTED, OWN, CONTROL, OTHER = "printed", "own", "control", "other"
+"""Roles of a run. A table shows what is printed and the user's own; its view *all runs* the others
+too, but for controls."""
 NOT_PRINTED = ["–", "–", "not printed"]
 """Stand in for printed number, difference and verdict, for MLflow orders the columns of a table as
 its first runs have them."""
-SORT_BY = ("kl", "mae")
-"""Measures that a table is sorted by, the first that there is; the smaller, the better."""
+ELSEWHERE = ["–", "–", "other row"]
+"""The same, where another run of the method is judged by this number."""
+FIRST = ("kl", "mae")
+"""Measures that a table is sorted by, if it prints one of them; the smaller, the better."""
+ABOUT = {
+    OWN: "It is a method of your own.",
+    CONTROL: "It is a control, which learns nothing. The tables leave it out.",
+    OTHER: "The paper prints no number of it. The views called *all runs* show it.",
+}
+"""Role of a run that no printed number belongs to -> what its description says of it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +78,7 @@ class TrackedRun:
 def content_sha256(unit: UnitScores, cells: Sequence[VerdictRow] = ()) -> str:
     """Return a hash of all that a record says, times and machine included, and its verdicts."""
     content = {
-        "cells": [[cell.table, cell.metric, cell.printed, cell.verdict] for cell in cells],
+        "cells": [[cell.cell, cell.printed, cell.verdict, cell.holds] for cell in cells],
         "layout": LAYOUT,
         "source": unit.source,
         "rows": [asdict(row) for row in unit.rows],
@@ -75,10 +88,16 @@ def content_sha256(unit: UnitScores, cells: Sequence[VerdictRow] = ()) -> str:
     return sha256(json.dumps(content, sort_keys=True, default=str).encode())
 
 
-def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
-    """Return the run that holds a unit's record, and what ``rows`` print of it beside it."""
+def unit_run(
+    unit: UnitScores, rows: Iterable[VerdictRow] = (), own: Collection[str] = ()
+) -> TrackedRun:
+    """Return the run that holds a unit's record, and what ``rows`` print of it beside it.
+
+    ``own`` are the ids of the user's methods.
+    """
     rows = list(rows)
     cells = [row for row in rows if row.unit_key == unit.key and row.measured is not None]
+    role = _role(unit, cells, own)
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
     end = max((e for _, e in spans if e), default=None)
@@ -86,52 +105,91 @@ def unit_run(unit: UnitScores, rows: Iterable[VerdictRow] = ()) -> TrackedRun:
     return TrackedRun(
         key=unit.key,
         content=content_sha256(unit, cells),
-        name=f"{unit.dataset} / {unit.method}",
+        name=_name(unit, cells),
         # Reference records stand in git already.
         files=list(unit.files) if unit.source == LOCAL else [],
         failed=any(row.status == FAILED for row in unit.rows),
         start_ms=start,
         end_ms=end,
         params=identity | _params(unit.rows),
-        metrics=_metrics(unit, [e or 0 for _, e in spans], end or 0)
-        + _printed_metrics(cells, end or 0)
+        metrics=_metrics(unit, _printed_metrics(cells), [e or 0 for _, e in spans], end or 0)
         + _curve_metrics(unit, end),
-        tags=_first_tags(unit, cells, printed=bool(rows))
-        | identity
-        | {"source": unit.source, "control": "yes" if unit.method in CONTROLS else "no"}
-        | _verdict_tags(unit, cells)
+        tags=_first_tags(unit, cells, rows)
+        | {"role": role, "source": unit.source}
+        | _score_tags(unit, cells)
+        | {"mlflow.note.content": _description(unit, cells, role)}
         | _tags(unit.rows),
     )
 
 
-def _printed_metrics(cells: Sequence[VerdictRow], end_ms: int) -> list[tuple[str, float, int, int]]:
+def _role(unit: UnitScores, cells: Sequence[VerdictRow], own: Collection[str]) -> str:
+    if cells:
+        return PRINTED
+    if unit.method in CONTROLS:
+        return CONTROL
+    return OWN if unit.method.partition("@")[0] in own else OTHER
+
+
+def _name(unit: UnitScores, cells: Sequence[VerdictRow]) -> str:
+    """Return the name that the paper prints, if it prints one: first what tells runs apart."""
+    if not cells:
+        return f"{unit.method}, {unit.dataset}"
+    cell = min(cells, key=lambda cell: bool(cell.setting))
+    return ", ".join(filter(None, [cell.setting, cell.method, unit.dataset]))
+
+
+def _printed_metrics(cells: Sequence[VerdictRow]) -> dict[str, float]:
     """Return printed numbers and relative differences; of several tables, those of the first."""
     found = {}
     for cell in reversed(cells):
         found[f"printed/{cell.metric}"] = float(cell.printed)
         if cell.difference is not None:
             found[f"difference/{cell.metric}"] = round(cell.difference, 4)
-    return [(name, value, end_ms, 0) for name, value in found.items() if math.isfinite(value)]
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def _printed_measures(
+    rows: Iterable[VerdictRow], protocol: str, dataset: str, known: Collection[str]
+) -> dict[str, str]:
+    """Return the measures that a table prints and which is better; what is ``known`` by folds."""
+    return {
+        row.metric: row.better
+        for row in rows
+        if (row.protocol, row.unit_dataset) == (protocol, dataset)
+        if row.measured is not None and row.metric in known
+    }
 
 
 def _first_measure(measures: Iterable[str]) -> str:
-    """Return the measure that a table is sorted by; '' where it has neither."""
-    return next((name for name in SORT_BY if name in set(measures)), "")
+    """Return the measure that a table begins with and is sorted by; '' without any."""
+    names = list(measures)
+    return next((name for name in (*FIRST, *names) if name in names), "")
 
 
-def _first_columns(metric: str) -> list[str]:
+def title_of(measure: str) -> str:
+    """Return a measure as the head of a column."""
+    return measure.upper() if len(measure) < 4 else measure.replace("_", " ").capitalize()
+
+
+def _first_columns(measure: str) -> list[str]:
     """Return the tags that a table begins with."""
-    title = metric.upper()
+    title = title_of(measure)
     return [title, f"{title} in print", f"{title} off by", f"{title} verdict"]
 
 
-def _first_tags(unit: UnitScores, cells: Sequence[VerdictRow], *, printed: bool) -> dict[str, str]:
+def _first_tags(
+    unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictRow]
+) -> dict[str, str]:
     """Return what a reader looks for first, rounded: run pages and tables begin with it."""
-    metric = _first_measure(unit.scores)
-    shown = narrow(mean_and_deviation(unit.scores.get(metric, ())))
-    cell = next((cell for cell in cells if cell.metric == metric), None)
-    beside = [cell.printed, _percent(cell), cell.verdict] if cell else NOT_PRINTED * printed
-    names = zip(_first_columns(metric), [shown, *beside], strict=False)
+    printed = _printed_measures(rows, unit.protocol, unit.dataset, unit.scores)
+    measure = _first_measure(printed or unit.scores)
+    shown = narrow(mean_and_deviation(unit.scores.get(measure, ())))
+    cell = next((cell for cell in cells if cell.metric == measure), None)
+    if cell:
+        beside = [cell.printed, _percent(cell), cell.verdict]
+    else:
+        beside = ELSEWHERE if cells else NOT_PRINTED * bool(rows)
+    names = zip(_first_columns(measure), [shown, *beside], strict=False)
     return {name: text for name, text in names if text}
 
 
@@ -154,32 +212,50 @@ def _percent(cell: VerdictRow) -> str:
     return "" if cell.difference is None else f"{100 * cell.difference:+.1f} %"
 
 
-def _verdict_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
-    """Return verdicts, means with standard deviations to read, and a description."""
-    tags = {f"verdict/{cell.metric}": cell.verdict for cell in reversed(cells)}
+def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
+    """Return what is read in a table: means with standard deviations, verdicts, folds."""
+    tags = {f"{title_of(cell.metric)} verdict": cell.verdict for cell in reversed(cells)}
     if cells:
         tags["holds"] = f"{sum(cell.holds for cell in cells)} of {len(cells)} cells"
-    tags |= {
-        f"shown/{name}": text
-        for name in unit.scores
-        if (text := mean_and_deviation(unit.scores[name]))
-    }
-    done = sum(row.status == OK for row in unit.rows)
-    tags["shown/folds"] = f"{done} of {len(unit.rows)}"
+    tags["folds done"] = _folds_done(unit)
+    shown = {name: narrow(mean_and_deviation(unit.scores[name])) for name in unit.scores}
+    return tags | {title_of(name): text for name, text in shown.items() if text}
+
+
+def _folds_done(unit: UnitScores) -> str:
+    return f"{sum(row.status == OK for row in unit.rows)} of {len(unit.rows)}"
+
+
+def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> str:
+    """Return what ran and how it compares, with the command that tells more."""
+    ran = f"under the protocol `{unit.protocol}`, {_folds_done(unit)} folds."
+    if not cells:
+        return (
+            f"`{unit.method}` on `{unit.dataset}` {ran} {ABOUT[role]}\n\n"
+            f"Beside the other methods: `ldlrepro leaderboard --protocol {unit.protocol}`"
+        )
+    first = min(cells, key=lambda cell: cell.metric not in FIRST)
+    holds = sum(cell.holds for cell in cells)
+    ours = mean_and_deviation(unit.scores.get(first.metric, ())) or f"{first.measured:.4g}"
+    head = "table | measure | ours | printed | off by | verdict | holds | evidence"
     lines = [
-        f"| {cell.table} | {cell.metric} | {tags.get(f'shown/{cell.metric}', '')} | "
-        f"{cell.printed} | {_percent(cell)} | {cell.verdict} | {cell.evidence} |"
+        f"{cell.table} | {title_of(cell.metric)} | "
+        f"{mean_and_deviation(unit.scores.get(cell.metric, ()))} | {cell.printed} | "
+        f"{_percent(cell)} | {cell.verdict} | {'yes' if cell.holds else 'no'} | {cell.evidence}"
         for cell in cells
     ]
-    if lines:
-        head = [
-            "| table | measure | ours | printed | difference | verdict | evidence |",
-            "|---|---|---|---|---|---|---|",
+    return "\n".join(
+        [
+            f"**{_name(unit, cells)}** as the paper `{first.paper}` prints it. It ran as "
+            f"`{unit.method}` {ran} {title_of(first.metric)} is {ours} here and {first.printed} in "
+            f"print ({_percent(first) or 'zero'}): {first.verdict}. **{holds} of {len(cells)} "
+            "printed numbers hold.**",
+            "",
+            f'Why? `ldlrepro explain "{first.cell}"`',
+            "",
+            *(f"| {line} |" for line in [head, "---|---|---|---|---|---|---|---", *lines]),
         ]
-        tags["mlflow.note.content"] = "\n".join([*head, *lines])
-    elif unit.method in CONTROLS:
-        tags["mlflow.note.content"] = "A control: it learns nothing. The saved views leave it out."
-    return tags
+    )
 
 
 def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[TrackedRun]) -> TrackedRun:
@@ -199,26 +275,26 @@ def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[Tracked
 def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) -> dict[str, str]:
     """Return experiment tags that offer a run table for every table of the paper.
 
-    Tables with printed numbers come first, as the paper has them.
+    Tables with printed numbers come first, as the paper has them, and then these with all runs.
     """
     keys = {unit.key for unit in units}
-    printed: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        if row.unit_key in keys:
-            mine = printed.setdefault((row.protocol, row.unit_dataset), [])
-            mine += [row.metric] if row.metric not in mine else []
-    tables: dict[tuple[str, str], list[str]] = {table: [] for table in printed}
+    measures: dict[tuple[str, str], list[str]] = {
+        (row.protocol, row.unit_dataset): [] for row in rows if row.unit_key in keys
+    }
     for unit in units:
-        measures = tables.setdefault((unit.protocol, unit.dataset), [])
-        measures += [name for name in unit.scores if name not in measures]
-    return named_views(
-        {
-            (f"{protocol}-{dataset}", f"{dataset} ({protocol})"): _view_state(
-                protocol, dataset, measures, printed.get((protocol, dataset), [])
-            )
-            for (protocol, dataset), measures in tables.items()
-        }
-    )
+        known = measures.setdefault((unit.protocol, unit.dataset), [])
+        known += [name for name in unit.scores if name not in known]
+    printed, whole, others = {}, {}, {}
+    for (protocol, dataset), known in measures.items():
+        key, title = f"{protocol}-{dataset}", f"{dataset} ({protocol})"
+        better = _printed_measures(rows, protocol, dataset, known)
+        state = partial(_view_state, protocol, dataset, better or dict.fromkeys(known, "lower"))
+        if better:
+            printed[key, title] = state([CONTROL, OTHER])
+            whole[f"{key}-all", f"{title}, all runs"] = state([CONTROL])
+        else:
+            others[key, title] = state([CONTROL])
+    return named_views(printed | whole | others)
 
 
 def named_views(states: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str, str]:
@@ -238,27 +314,30 @@ def named_views(states: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str
 
 
 def _view_state(
-    protocol: str, dataset: str, measures: Sequence[str], printed: Sequence[str]
+    protocol: str, dataset: str, better: Mapping[str, str], without: Iterable[str]
 ) -> dict[str, Any]:
-    """Return the state of a run table.
+    """Return the state of a run table, without the runs of some roles.
 
     MLflow puts metrics before tags, and cuts numbers off. So a table has tags alone, whose numbers
-    are rounded.
+    are rounded. Columns that no run has are not shown.
     """
-    first = _first_measure(measures)
-    shown = _first_columns(first)[: None if first in printed else 1] if first else []
-    shown += ["shown/folds"]
-    shown += [f"shown/{name}" for name in printed or measures if name != first]
+    first = _first_measure(better)
+    shown = [*(_first_columns(first) if first else []), "folds done"]
+    shown += [title_of(name) for name in better if name != first]
     where = f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'"
-    return table_state(f"{where} AND tags.control = 'no'", first, [*shown, "source"])
+    where += "".join(f" AND tags.role != '{role}'" for role in without)
+    ascending = better.get(first) != "higher"
+    return table_state(where, first, [*shown, "source"], ascending)
 
 
-def table_state(where: str, measure: str, tags: Sequence[str]) -> dict[str, Any]:
-    """Return the state of a run table with these tags, the smallest of a measure first."""
+def table_state(
+    where: str, measure: str, tags: Sequence[str], ascending: bool = True
+) -> dict[str, Any]:
+    """Return the state of a run table with these tags, sorted by a measure."""
     return {
         "searchFilter": where,
         "orderByKey": f"metrics.`{measure}`" if measure else "attributes.start_time",
-        "orderByAsc": True,
+        "orderByAsc": ascending,
         "selectedColumns": [f"tags.`{name}`" for name in tags],
     }
 
@@ -289,9 +368,11 @@ def chosen(name: str, values: Sequence[str]) -> dict[str, str]:
 
 
 def _metrics(
-    unit: UnitScores, ends_ms: Sequence[int], end_ms: int
+    unit: UnitScores, printed: Mapping[str, float], ends_ms: Sequence[int], end_ms: int
 ) -> list[tuple[str, float, int, int]]:
-    """Return means, standard deviations, costs, and fold values as steps ``repeat * folds + fold``.
+    """Return means, standard deviations, what is printed, costs, and fold values.
+
+    The step of a fold is ``repeat * folds + fold``. A run page lists them in this order.
 
     A measure that lacks a fold gets no mean: in the column of means of ten folds, a mean of nine
     would be compared with them.
@@ -299,19 +380,12 @@ def _metrics(
     rows = unit.rows
     folds = 1 + max(row.fold for row in rows)
     steps = [row.repeat * folds + row.fold for row in rows]
-    summary: dict[str, float] = {
-        "folds_ok": sum(row.status == OK for row in rows),
-        "folds_failed": sum(row.status == FAILED for row in rows),
-        "peak_mb": max(row.peak_mb for row in rows),
-    }
-    timed = [row for row in rows if row.status == OK]
-    if timed:
-        summary["fit_seconds"] = float(np.mean([row.fit_s for row in timed]))
-        summary["predict_seconds"] = float(np.mean([row.predict_s for row in timed]))
+    summary: dict[str, float] = {}
     by_fold = []
-    for name, values in unit.scores.items():
+    for name in sorted(unit.scores, key=lambda name: name not in FIRST):
+        values = unit.scores[name]
         by_fold += [
-            (f"fold/{name}", float(value), at, step)
+            (f"fold/{name}", rounded(value), at, step)
             for value, at, step in zip(values, ends_ms, steps, strict=True)
             if math.isfinite(value)
         ]
@@ -319,9 +393,25 @@ def _metrics(
             summary[name] = float(np.mean(values))
             if len(values) > 1:
                 summary[f"{name}_std"] = float(np.std(values, ddof=1))
-    # The run table cuts 2.26e-16 off to "2.26": rounding noise must be zero there.
-    means = [(name, round(float(value), DECIMALS), end_ms, 0) for name, value in summary.items()]
-    return means + by_fold
+        kinds = (f"printed/{name}", f"difference/{name}")
+        summary |= {kind: printed[kind] for kind in kinds if kind in printed}
+    summary |= printed
+    timed = [row for row in rows if row.status == OK]
+    if timed:
+        summary["fit_seconds"] = float(np.mean([row.fit_s for row in timed]))
+        summary["predict_seconds"] = float(np.mean([row.predict_s for row in timed]))
+    summary["peak_mb"] = max(row.peak_mb for row in rows)
+    summary["folds_ok"] = len(timed)
+    summary["folds_failed"] = sum(row.status == FAILED for row in rows)
+    return [(name, rounded(value), end_ms, 0) for name, value in summary.items()] + by_fold
+
+
+def rounded(value: float) -> float:
+    """Return a number to read; the records have all of its digits.
+
+    The run table cuts 2.26e-16 off to "2.26": rounding noise must be zero there.
+    """
+    return float(f"{round(float(value), DECIMALS):.{DIGITS}g}")
 
 
 def curve_metrics(text: str, at_ms: int, suffix: str = "") -> list[tuple[str, float, int, int]]:

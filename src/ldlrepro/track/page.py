@@ -6,7 +6,6 @@ the kind of an experiment is.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import socket
@@ -28,15 +27,12 @@ from ldlrepro.track.store import (
     without_password,
 )
 
-LOOPBACK = ("::1", "127.0.0.1")
-"""Where the page is served, the first that this machine has.
-
-In a new browser MLflow opens its assistant beside a page of 127.0.0.1 or localhost. It takes a
-quarter of the window, and it could run commands here.
-"""
+HOST = "127.0.0.1"
 # Without it MLflow offers its pages for language models until somebody chooses the others.
 TRAINING = "workflowType=machine_learning"
-SCRIPT = """<script>
+SCRIPT = """<style>[data-assistant-ui] { display: none !important }</style><script>
+// MLflow's assistant would open beside a first page, over a quarter of the window.
+localStorage.setItem("mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true");
 // The choice that MLflow's switch "Model training" keeps.
 localStorage.getItem("mlflow.workflowType_v1") ??
   localStorage.setItem("mlflow.workflowType_v1", JSON.stringify("machine_learning"));
@@ -104,25 +100,24 @@ def serve(
             f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
             "`ldlrepro sync PAPER` for a paper that has results."
         )
-    host = _free_loopback(port)
-    named = f"[{host}]" if ":" in host else host
-    address = f"http://{named}:{port}{page_of(uri, paper)}"
+    _check_free(port)
+    address = f"http://{HOST}:{port}{page_of(uri, paper)}"
     say(
         f"{address}\nshows {without_password(uri)}, to this machine only. Ctrl-C ends it.\n"
         "From another machine, never by opening the port to the network: there, type\n"
-        f"  ssh -N -L {port}:{named}:{port} USER@{os.uname().nodename}\n"
+        f"  ssh -N -L {port}:{HOST}:{port} USER@{os.uname().nodename}\n"
         "and open the same address."
     )
     if database and not paper:
         say("The papers, each at its first table:")
         for name, page_of_paper in pages_of(uri).items():
-            say(f"  {name}: http://{named}:{port}{page_of_paper}")
+            say(f"  {name}: http://{HOST}:{port}{page_of_paper}")
     if browser:
         open_once_it_answers(address)
-    run_mlflow(uri, host, port)
+    run_mlflow(uri, port)
 
 
-def run_mlflow(uri: str, host: str, port: int) -> None:
+def run_mlflow(uri: str, port: int) -> None:
     """Be MLflow's server in this process, until Ctrl-C."""
     os.environ.update({**QUIET, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", **os.environ})
     warnings.filterwarnings("ignore", message="starlette.middleware.wsgi is deprecated")
@@ -136,21 +131,16 @@ def run_mlflow(uri: str, host: str, port: int) -> None:
     index = (Path(str(app.static_folder)) / "index.html").read_text(encoding="utf-8")
     page = index.replace("<head>", f"<head>{SCRIPT}", 1)
     app.view_functions["serve"] = lambda: page
-    uvicorn.run(fastapi_app.app, host=host, port=port, log_level="warning")
+    uvicorn.run(fastapi_app.app, host=HOST, port=port, log_level="warning")
 
 
-def _free_loopback(port: int) -> str:
-    """Return the loopback address to serve on; a port that is taken is an error."""
-    for host in LOOPBACK:
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                if error.errno == errno.EADDRINUSE or host == LOOPBACK[-1]:
-                    raise UserError(
-                        f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
-                    ) from None
-            else:
-                return host
-    raise AssertionError
+def _check_free(port: int) -> None:
+    """Refuse a port that is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise UserError(
+                f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
+            ) from None

@@ -8,7 +8,7 @@ written to it; whatever is still RUNNING was left by a killed sync and is replac
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ UNIT_TAG, CONTENT_TAG, SUPERSEDED_TAG = "ldlrepro.unit", "content_sha256", "supe
 LIVE_TAG = "ldlrepro.live"
 FINAL_STATES = {"FINISHED", "FAILED"}
 RUNS_PER_PAGE = 1000
-NOTE = "Each entry of **Views** (top right) is one table: every method on one data set."
+NOTE = "**Views** (top right) has a table for each data set; *all runs* adds what is not printed."
 
 Progress = Callable[[int, int], None]
 
@@ -82,12 +82,13 @@ def sync(
     artifacts: Sequence[Path] = (),
     on_progress: Progress | None = None,
     rows: Sequence[VerdictRow] = (),
+    own: Collection[str] = (),
 ) -> SyncCounts:
     """Bring the experiment of ``paper`` in line with its records and with the verdicts of ``rows``.
 
-    A sync that is under way is waited for.
+    ``own`` are the ids of the user's methods. A sync that is under way is waited for.
     """
-    plans = [unit_run(unit, rows) for unit in units if not is_unavailable(unit)]
+    plans = [unit_run(unit, rows, own) for unit in units if not is_unavailable(unit)]
     counts = SyncCounts(not_run=len(units) - len(plans), failed=sum(p.failed for p in plans))
     if artifacts:
         plans.append(artifacts_run(paper, artifacts, plans))
@@ -113,6 +114,8 @@ def sync_runs(
     doubled = [key for key, times in Counter(plan.key for plan in plans).items() if times > 1]
     if doubled:
         raise ValueError(f"given twice: {', '.join(doubled)}")
+    if on_progress:
+        on_progress(0, len(plans))
     with environment(QUIET), only_writer(uri), told_to_the_user(uri, experiment):
         client = connect(uri)
         with environment(PATIENT_HTTP):
@@ -128,7 +131,11 @@ def sync_runs(
 
 
 def differences(
-    paper: str, units: Sequence[UnitScores], tracking_uri: str, rows: Sequence[VerdictRow] = ()
+    paper: str,
+    units: Sequence[UnitScores],
+    tracking_uri: str,
+    rows: Sequence[VerdictRow] = (),
+    own: Collection[str] = (),
 ) -> dict[str, str] | None:
     """Return where the store differs from the record of each unit, '' where it does not.
 
@@ -145,7 +152,7 @@ def differences(
             if experiment is None:
                 return None
             found = tracked_runs(client, experiment.experiment_id)
-            plans = [unit_run(unit, rows) for unit in units if not is_unavailable(unit)]
+            plans = [unit_run(unit, rows, own) for unit in units if not is_unavailable(unit)]
             return {p.key: _difference(client, p, found.get(p.key, [])) for p in plans}
 
 
@@ -171,12 +178,16 @@ def _difference(client: Any, plan: TrackedRun, present: Sequence[Any]) -> str:
     return f"other values of {', '.join(sorted(wrong))}" if wrong else ""
 
 
-def open_hint(tracking_uri: str) -> str:
-    """Return what to type to look at a store in the browser, served to this machine only."""
+def open_hint(tracking_uri: str, paper: str = "", named: bool = True) -> str:
+    """Return what to type to look at a store in the browser, served to this machine only.
+
+    Where the store was not ``named``, the command finds it by itself.
+    """
     uri = checked_uri(tracking_uri)
     if uri.startswith("http"):
         return f"open {without_password(uri)} in a browser"
-    return f"ldlrepro ui --tracking-uri {shell_word(uri)}"
+    store = f"--tracking-uri {shell_word(uri)}" * named
+    return " ".join(filter(None, ["ldlrepro ui", paper, store]))
 
 
 # ---------------------------------------------------------------------- talking to MLflow
@@ -243,7 +254,7 @@ def experiment_of(client: Any, uri: str, paper: str, title: str, more: dict[str,
     """Return the id of the paper's experiment; make it if need be, and bring a deleted one back."""
     # The kind keeps the page from offering what it has for language models.
     kind = {"mlflow.experimentKind": "custom_model_development"}
-    tags = {"mlflow.note.content": f"{title}. {NOTE}"} | kind | more
+    tags = {"mlflow.note.content": f"{NOTE} {title}."} | kind | more
     found = client.get_experiment_by_name(paper)
     if found is None:
         return client.create_experiment(paper, artifact_root(uri, paper), tags)

@@ -1,4 +1,4 @@
-"""Simulates how long papers take on a number of cores, from the times of their records."""
+"""Simulates how long jobs take on a number of cores, from the times of records."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from dataclasses import dataclass
 
 from ldlrepro.judge.scores import Sources
 from ldlrepro.plan import Plan, Unit, jobs
-from ldlrepro.plan.planning import LONGEST_JOB_S
 from ldlrepro.train.records import OK
 
 START_S = 1.0
 """Seconds that a job takes in addition to its folds. Nine of ten reference records have less."""
-SHARE_OF_WALL = 20
-"""A job should take at most this share of the ideal wall time. Short jobs do no harm."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,6 @@ class Job:
     seconds: float
     """Seconds of fits and predictions."""
     cores: int = 1
-    folds: int = 1
     start_s: float = 0.0
 
     @property
@@ -38,21 +34,8 @@ class Job:
 class Schedule:
     """The outcome of a simulation."""
 
-    cores: int
-    jobs: int
     core_seconds: float
     wall_seconds: float
-    longest: Job | None
-    """None where there are no jobs, as for a paper that was never timed."""
-    too_long: list[Job]
-    """Jobs longer than a minute and than a twentieth of the ideal wall time."""
-    missing: list[Unit]
-    """Units without times in any record. They are not in the other numbers."""
-
-    @property
-    def efficiency(self) -> float:
-        """The share of all cores' time spent in fits and predictions."""
-        return self.core_seconds / (self.cores * self.wall_seconds) if self.jobs else 0.0
 
 
 def jobs_of(plan: Plan, units: Iterable[Unit], sources: Sources) -> tuple[list[Job], list[Unit]]:
@@ -72,7 +55,7 @@ def jobs_of(plan: Plan, units: Iterable[Unit], sources: Sources) -> tuple[list[J
             last = len(seconds) - 1 if chunk.last is None else chunk.last
             mine = seconds[chunk.first : last + 1]
             name = f"{unit.data_set.id} {unit.method.id} folds {chunk.name}"
-            timed.append(Job(name, sum(mine), threads, len(mine), START_S))
+            timed.append(Job(name, sum(mine), threads, START_S))
     return timed, missing
 
 
@@ -86,7 +69,7 @@ def longest_jobs_of(plan: Plan, units: Iterable[Unit]) -> list[Job]:
     ]
 
 
-def simulate(to_run: list[Job], cores: int, missing: list[Unit]) -> Schedule:
+def simulate(to_run: list[Job], cores: int) -> Schedule:
     """Start the longest jobs first, each as soon as enough cores are free."""
     free = cores
     now = 0.0
@@ -104,13 +87,4 @@ def simulate(to_run: list[Job], cores: int, missing: list[Unit]) -> Schedule:
         now, released = heapq.heappop(running)
         free += released
     core_seconds = sum(job.seconds * min(job.cores, cores) for job in to_run)
-    limit = max(core_seconds / cores / SHARE_OF_WALL, LONGEST_JOB_S)
-    return Schedule(
-        cores=cores,
-        jobs=len(to_run),
-        core_seconds=core_seconds,
-        wall_seconds=now,
-        longest=max(to_run, key=lambda job: job.seconds, default=None),
-        too_long=[job for job in to_run if job.seconds > limit],
-        missing=missing,
-    )
+    return Schedule(core_seconds, now)
