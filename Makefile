@@ -64,7 +64,7 @@ $(READY): envs/lock.txt envs/$(TORCH).txt pyproject.toml packages/ldl/pyproject.
 	  $(VENV)/bin/pip uninstall -q -y --disable-pip-version-check torch xgboost xgboost-cpu; \
 	fi
 	@rm -f $(VENV)/.ready-*
-	@echo "Setting up $(VENV) in three steps; a few minutes where packages are downloaded."
+	@echo "$(if $(filter $(TORCH),$(MADE)),$(?F) changed since $(VENV) was made. Renewing it,Setting up $(VENV)) in three steps; a few minutes where packages are downloaded."
 	@$(PYTHON) -m venv $(VENV)
 	@if [ $(TORCH) = cpu ]; then \
 	  $(INSTALL) "Step 1 of 3, torch for the CPU" envs/cpu.txt -- \

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -210,18 +210,19 @@ class SelfTuned(LDLEstimator):
         return found | {"mean_share": float(shares[place]) if learns else 1.0}
 
 
-SHARES = (0.0, *_SHARES)
 Held = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Distributions of held-out rows, their predictions, and the mean of the rows that were fitted."""
 
 
-def losses_by_share(
-    held: Sequence[Held], loss: Callable[..., float], shares: Sequence[float | None]
-) -> np.ndarray:
-    """Return the mean loss of held-out rows for each share of the mean in predictions."""
-    return np.array(
-        [np.mean([loss(D, mixed(P, mean, share)) for D, P, mean in held]) for share in shares]
-    )
+def best_share(held: Sequence[Held]) -> float:
+    """Return the share of the mean in predictions that has the least divergence."""
+    shares = (0.0, *_SHARES)
+    losses = []
+    for D, P, mean in held:
+        mixtures = np.stack([mixed(P, mean, share) for share in shares])
+        entropies = -(D * np.log(np.maximum(mixtures, _LOWEST))).sum(axis=2)
+        losses.append(entropies.mean(axis=1))
+    return float(shares[first_best(np.mean(losses, axis=0), lower_is_better=True)])
 
 
 def settled_share(held: Sequence[Held], share: float) -> float:
@@ -229,7 +230,7 @@ def settled_share(held: Sequence[Held], share: float) -> float:
     gain = np.concatenate(
         [_entropies(D, mean[None]) - _entropies(D, mixed(P, mean, share)) for D, P, mean in held]
     )
-    return float(share) if gain.mean() > gain.std() / np.sqrt(len(gain)) else 1.0
+    return share if gain.mean() > gain.std() / np.sqrt(len(gain)) else 1.0
 
 
 def _entropies(D: np.ndarray, P: np.ndarray) -> np.ndarray:

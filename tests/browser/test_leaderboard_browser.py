@@ -72,14 +72,22 @@ def choose(page: Any, **values: str) -> None:
         page.locator(f"#board-form select[name={name}]").select_option(value)
 
 
-def table(page: Any) -> list[tuple[str, str, str]]:
-    """(method, mean rank, beats) of every line, from top to bottom."""
-    return page.evaluate("""() => [...document.querySelectorAll(".board tbody tr")].map((row) =>
-        [row.dataset.method, row.cells[1].textContent, row.cells[4].textContent])""")
+def column(page: Any, head: str) -> list[str]:
+    """The texts below a head, the ids of the methods, or nothing below a head that is hidden."""
+    return page.evaluate(
+        """(head) => {
+        const heads = [...document.querySelectorAll(".board thead th")];
+        const at = heads.findIndex((cell) => cell.textContent.startsWith(head));
+        return [...document.querySelectorAll(".board tbody tr")].map((row) =>
+            head === "method" ? row.dataset.method : row.cells[at]?.textContent ?? "");
+    }""",
+        head,
+    )
 
 
 def shown_ranks(page: Any) -> dict[str, float]:
-    return {name: float(rank) for name, rank, _ in table(page) if rank[:1].isdigit()}
+    pairs = zip(column(page, "method"), column(page, "mean rank"), strict=True)
+    return {name: float(rank) for name, rank in pairs if rank[:1].isdigit()}
 
 
 def shown_p(page: Any) -> dict[tuple[str, str], float]:
@@ -137,8 +145,7 @@ def test_ticked_methods_and_data_sets_are_ranked_as_python_would(board, pages):
 
 def test_gains_are_those_of_python(board, pages):
     choose(board, protocol="cv", measure="kl")
-    shown = board.evaluate("""() => Object.fromEntries([...document.querySelectorAll(
-        ".board tbody tr")].map((row) => [row.dataset.method, row.cells[3].textContent]))""")
+    shown = dict(zip(column(board, "method"), column(board, "gain"), strict=True))
     for line in standings(collect(PROJECT, pages), "first", "cv").lines:
         gain = "" if line.gain is None else f"{100 * line.gain:.1f} %"
         assert shown[line.contestant.id] == gain.replace("-0.0", "0.0")

@@ -15,7 +15,6 @@ from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import tally
 from ldlrepro.plan import Plan
-from ldlrepro.report import conclusions
 from ldlrepro.report.build import report_content
 from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.report.figures import write_figures
@@ -320,7 +319,7 @@ def test_a_fresh_clone_shows_all_papers_from_the_reference(page: Any, reference:
     five = [paper for paper in content.pages if paper.paper.group == FIVE]
     counts = tally(row for paper in five for row in paper.rows)
     assert counts.judged > 0, "reference/ holds no record"
-    assert conclusions.of_numbers(counts) in page.inner_text(".view.on")
+    assert counts.sentence() in page.inner_text(".view.on")
     assert all(row.source in ("", "reference") for paper in content.pages for row in paper.rows)
 
 

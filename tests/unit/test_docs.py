@@ -355,7 +355,9 @@ def test_the_table_says_what_the_verb_says_of_the_reference(monkeypatch, capsys,
     shown = table_under(ROOT / "docs/verdicts.md", "verdicts")
     assert {row["paper"] for row in shown} == set(counted)
     for row in shown:
-        assert row == {name: str(counted[row["paper"]][name]) for name in row}
+        counts = counted[row["paper"]]
+        numbers = {name: f"{counts[name]:,}" for name in row if name != "paper"}
+        assert row == {"paper": row["paper"], **numbers}
 
 
 def test_tables_picture_and_looks_are_those_of_now(monkeypatch, fresh_clone):

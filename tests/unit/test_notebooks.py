@@ -58,7 +58,11 @@ def test_no_column_mixes_two_protocols(monkeypatch, fresh_clone) -> None:
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
     monkeypatch.chdir(fresh_clone)
     study = Study("mslp")
-    of_one = {u.key: u.mean("kl") for u in study.answer.units if u.protocol == study.protocol.id}
+    of_one = {
+        u.key: u.mean("kl")
+        for u in study.answer.units
+        if u.protocol == study.paper.main_protocol.id
+    }
     table = study.persons("sjaffe")
     apart = {
         u.method: u.mean("kl")

@@ -18,7 +18,7 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Auto, Count, Factor, Interval, Options
-from ldl._self_tuned import AUTO, SHARES, Held, losses_by_share, mixed, settled_share
+from ldl._self_tuned import AUTO, Held, best_share, mixed, settled_share
 from ldl.base import LDLEstimator, dense
 from ldl.linear._softmax import softmax_rows
 
@@ -109,17 +109,17 @@ class _Boosting(LDLEstimator):
         watched = [_Watched(_Ensemble(self, X[a], D[a], memory), X[b], D[b]) for a, b in splits]
         curve: list[float] = []
         lower = metrics.BETTER[self.select_by] == "lower"
-        measured = partial(metrics.measure, self.select_by)
-        shares = SHARES if self.mean_share == AUTO else (self.mean_share,)
+        measured, automatic = partial(metrics.measure, self.select_by), self.mean_share == AUTO
         best = 0
         while len(curve) < self.max_iter and len(curve) - best <= (self.n_iter_no_change or 0):
             held = [each.advance(mapping) for each in watched]
-            scores = losses_by_share(held, measured, shares)
-            place = first_best(scores, lower)
-            curve.append(float(scores[place]))
+            share: Any = best_share(held) if automatic else self.mean_share
+            curve.append(float(np.mean([measured(D, mixed(P, m, share)) for D, P, m in held])))
             best = first_best(np.array(curve), lower)
-            if self.mean_share == AUTO and best == len(curve) - 1:
-                self.auto_ = {"mean_share": settled_share(held, shares[place])}
+            if automatic and best == len(curve) - 1:
+                last = held, share
+        if automatic:
+            self.auto_ = {"mean_share": settled_share(*last)}
         self.validation_curve_ = np.array(curve)
         self.n_iter_ = best + 1
         self.diagnostics_ |= {
@@ -188,8 +188,9 @@ class LDLogitBoost(_Boosting):
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
     mean_share : float, 'auto' or None, default='auto'
         Share of the training rows' mean distribution in every prediction, from 0 to 1. ``'auto'``
-        chooses it with the number of rounds, 1 where the method does not beat the mean by the
-        standard error of its gain; without hold-outs, and with None, nothing is mixed in.
+        chooses it by the divergence of held-out rows after each round, 1 where the method does not
+        beat the mean by the standard error of its gain; without hold-outs, and with None, nothing
+        is mixed in.
     random_state : int or None, default=None
         Seed of the hold-outs; the trees draw nothing.
     working_response : {'robust', 'classical'}, default='robust'
@@ -300,8 +301,9 @@ class AOSOLDLogitBoost(_Boosting):
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
     mean_share : float, 'auto' or None, default='auto'
         Share of the training rows' mean distribution in every prediction, from 0 to 1. ``'auto'``
-        chooses it with the number of rounds, 1 where the method does not beat the mean by the
-        standard error of its gain; without hold-outs, and with None, nothing is mixed in.
+        chooses it by the divergence of held-out rows after each round, 1 where the method does not
+        beat the mean by the standard error of its gain; without hold-outs, and with None, nothing
+        is mixed in.
     random_state : int or None, default=None
         Seed of the hold-outs; the trees draw nothing.
     pair : {'auto', 'exact', 'smo'}, default='smo'

@@ -33,6 +33,8 @@ TIED = 6
 """Decimals of ratings and gains; what differs below is rounding noise."""
 SELDOM = 0.1
 """Share of data sets on which an estimator may be worse than the training mean by default."""
+CLEAR = 0.01
+"""Share of the training mean's loss that is clearly more."""
 DRAWS, SEED = 500, 2026
 """Drawn sets of families behind each interval."""
 
@@ -286,16 +288,19 @@ def behind_the_mean(board: Standings) -> str:
     """Say which estimators of the library lose to the training mean by default, and by how much."""
     import ldl
 
-    shares = board.losses[[name for name in board.losses if name.endswith(", default")]]
-    shares = shares[[name for name in shares if hasattr(ldl, method_of(name))]]
-    behind = (shares > 1.0).sum()
-    often = behind[behind > SELDOM * len(shares)].sort_values(ascending=False, kind="stable")
-    named = ", ".join(
-        f"`{method_of(name)}` ({count} sets, by {shares[name].max() - 1:.1%} at most)"
-        for name, count in often.items()
-    )
+    names = [name for name in map(str, board.losses) if name.endswith(", default")]
+    shares = board.losses[[name for name in names if hasattr(ldl, method_of(name))]]
+    seldom = SELDOM * len(shares)
+
+    def worse(most: float) -> list[str]:
+        behind = (shares > most).sum()
+        return [method_of(str(name)) for name in behind[behind > seldom].index]
+
+    clearly, barely = worse(1.0 + CLEAR), worse(1.0)
     return (
         f"On the {len(shares)} sets of the [arena](choosing.md), with at most 1,000 rows each, "
-        f"{len(often)} of {len(shares.columns)} estimators are worse than the training mean on "
-        f"more than one set in ten{': ' if named else ''}{named}."
+        f"{len(clearly) or 'none'} of {len(shares.columns)} estimators are worse than the training "
+        f"mean by more than {CLEAR:.0%} on more than one set in ten"
+        f"{': ' if clearly else ''}{', '.join(clearly)}. "
+        f"Worse by any amount are {len(barely)}{': ' if barely else ''}{', '.join(barely)}."
     )

@@ -18,20 +18,11 @@ FAR_APART = 2.0
 """Times farther from a perfect value: two numbers of which one can hardly be right."""
 
 
-def of_verdicts(rows: Sequence[VerdictRow]) -> str:
-    """Say how many printed numbers hold, and what that means."""
-    from ldlrepro.judge.tallies import tally
+def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
+    """Say how many printed numbers of each group hold, and what that means."""
+    from ldlrepro.judge.tallies import HOLDS_WHEN, in_words
 
-    found = tally(rows)
-    if not found.judged:
-        return f"None of {counted(found.total, 'printed number')} has been measured yet."
-    holds = "holds" if found.holds == 1 else "hold"
-    return (
-        f"{found.holds:,} of {counted(found.total, 'printed number')} {holds}: we meet them, "
-        "the training mean and an ordinary forest miss them, and no printed number of their data "
-        "set helped to choose the settings. "
-        f"{found.judged:,} were measured and judged; {found.met:,} of these are met."
-    )
+    return f"{in_words(groups)} {HOLDS_WHEN}"
 
 
 def of_cells(count: int, total: int, word: str | None) -> str:

@@ -47,6 +47,7 @@ def report(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     from ldlrepro.arena.standings import tables
     from ldlrepro.judge.answer import read_answer
+    from ldlrepro.judge.tallies import by_group
     from ldlrepro.report import notebooks
     from ldlrepro.report.build import report_content
     from ldlrepro.report.html import write_report
@@ -70,9 +71,9 @@ def _report(args: argparse.Namespace) -> int:
     with waiting("writing pages"):
         path = write_report(report_content(project, answers, folder, shown, arena), front)
     if not (args.of_workflow or args.paper):
-        real = {paper.id for paper in project.real_papers()}
-        rows = [row for answer in answers if answer.paper in real for row in answer.rows]
-        say(paragraph(openings.of_verdicts(rows)))
+        rows = {answer.paper: answer.rows for answer in answers}
+        real = {paper: rows[paper.id] for paper in project.real_papers()}
+        say(paragraph(openings.of_verdicts(by_group(real))))
     say(f"Report: {path.resolve().as_uri()}")
     return 0
 
@@ -177,5 +178,6 @@ def cite(args: argparse.Namespace) -> int:
     from ldlrepro.report.citation import entries
 
     project = plan_here(args).project
+    say("The project has no public address yet: add the one that you cloned, and the commit.")
     print("\n\n".join(entries(project, [project.paper(name).title for name in args.paper])))
     return 0

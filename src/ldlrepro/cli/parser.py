@@ -61,7 +61,8 @@ Reproduces published label-distribution-learning results, number by number.
 """
 EPILOG = """\
 Questions:
-  ldlrepro verdicts                        which printed numbers hold?
+  ldlrepro verdicts                        which printed numbers hold, and what
+                                           does "hold" mean?
   ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl   why does this number hold?
   ldlrepro audit mslp                      I doubt a number: compute it again
   ldlrepro recommend                       which method should I use?
@@ -72,6 +73,7 @@ Questions:
   ldlrepro lint table.csv                  is this printed table possible?
   ldlrepro status mslp --cores 8           how long does a paper take?
   snakemake --cores 8 mslp                 how do I reproduce a paper?
+  snakemake --profile profiles/slurm mslp  and on a SLURM cluster?
 Exit codes:
   0    done
   1    done, but something is wrong: a fold failed, data are not available, or a
@@ -82,8 +84,8 @@ Exit codes:
 In the jobs of the workflow, failed folds and missing data end with 0, because
 they are rows of the results. The last job, `gate`, fails for failed folds.
 Run ldlrepro in the checkout, where results/ and data/ are. `ldlrepro VERB
---help` tells more about a verb; `ldlrepro --help --all` also lists the verbs
-that the workflow calls. `ldlrepro completion --help` sets up the Tab key.
+--help` tells more about a verb. `ldlrepro completion --help` sets up the Tab
+key.
 """
 
 
@@ -129,4 +131,9 @@ def _help(everything: bool) -> str:
             lines.append(f"  {name:<{INDENT - 2}}{told[0]}")
             lines += [" " * INDENT + line for line in told[1:]]
         lines.append("")
+    if not everything:
+        hidden = list(GROUPS.values())[FIRST_HELP:]
+        others = [name for modules in hidden for names in modules.values() for name in names]
+        more = f"Others, which `ldlrepro --help --all` describes: {', '.join(others)}."
+        lines += [*textwrap.wrap(more, 80), ""]
     return "\n".join([*lines, EPILOG])

@@ -110,12 +110,11 @@ def _papers(args: argparse.Namespace, plan: Plan) -> int:
         }
         for paper in plan.project.papers
     ]
-    printed = sum(bool(row["cells"]) for row in rows)
-    return answer(
-        args,
-        rows,
-        f"{counted(printed, 'paper')} print {sum(row['cells'] for row in rows):,} numbers.",
-    )
+    groups: dict[str, int] = {}
+    for paper in plan.project.real_papers():
+        groups[paper.group] = groups.get(paper.group, 0) + len(plan.cells(paper))
+    told = (f"{name} print {counted(number, 'number')}" for name, number in groups.items())
+    return answer(args, rows, f"{', and '.join(told).capitalize()}.")
 
 
 LISTS = {"methods": _methods, "datasets": _datasets, "weights": _weights, "papers": _papers}

@@ -47,6 +47,7 @@ def verdicts(args: argparse.Namespace) -> int:
     source says which were used.
     """
     from ldlrepro.judge.misses import idle, unexplained
+    from ldlrepro.judge.tallies import by_group
     from ldlrepro.judge.verdicts import EVIDENCE, VERDICTS
     from ldlrepro.report.summary import with_groups
 
@@ -81,7 +82,10 @@ def verdicts(args: argparse.Namespace) -> int:
         return _list_cells(args, rows, openings.of_cells(len(rows), total, args.show))
     kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
     counted_rows = [_counted(name, mine) for name, mine in with_groups(kept)]
-    return answer(args, counted_rows, openings.of_verdicts(rows))
+    groups = {"": rows} if args.dataset or args.printed_method else by_group(kept)
+    if len(wanted) == 1:
+        groups = {name and wanted[0].id: mine for name, mine in groups.items()}
+    return answer(args, counted_rows, openings.of_verdicts(groups))
 
 
 def _readings(found: PaperAnswer) -> list[dict[str, Any]]:

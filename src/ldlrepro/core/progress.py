@@ -117,7 +117,8 @@ class Waiting(StatusLine):
     def update(self, done: int, total: int) -> None:
         now = time.monotonic()
         self.first = self.first or now * bool(done)
-        left = time_left(now - self.first, done - 1, total - done)
+        seconds = now - self.first
+        left = time_left(seconds, done - 1, total - done) if seconds else ""
         self.done = f"{done} of {total}, {left and left + ', '}"
 
     def tick(self, *_: object) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 NEARLY = 0.999
 """Correlation from which on a feature counts as a copy of a label."""
+KIB, NOT_TEXT = 1024, {0, 1, 2, 3, 4, 5, 6}
+"""The start of a file that is looked at, and bytes that no table of text has."""
 FORMATS = ".csv, .tsv, .parquet or .mat"
 
 
@@ -110,6 +112,11 @@ def _table(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]
 
 def _dialect(path: Path) -> dict[str, Any]:
     """Return how a text file is to be read: separator, decimal sign and sign of a gap."""
+    with open(path, "rb") as binary:
+        start = binary.read(KIB)
+    if any(byte in start for byte in NOT_TEXT):
+        zipped = " but a zip archive, as .xlsx files are" if start.startswith(b"PK") else ""
+        raise UserError(f"{path}: not a table of text{zipped}. The arena reads {FORMATS}.")
     with open(path, encoding="utf-8-sig") as handle:
         head, rows = handle.readline(), handle.read()
     separator = max(SEPARATORS, key=head.count)
@@ -161,13 +168,22 @@ def _demand_numbers(path: Path, table: pd.DataFrame, labels: Sequence[str]) -> N
     if not text:
         return
     if bad := [name for name in text if name in labels]:
-        raise UserError(
-            f"{path}: the label '{bad[0]}' holds text, such as {table[bad[0]].iloc[0]!r}"
-        )
+        raise UserError(f"{path}: {_first_text(path, table, bad[0])}. A label needs numbers.")
     raise UserError(
-        f"{path}: text in {', '.join(text)}. Write numbers there, or leave these columns out: "
-        f"--ignore {','.join(text)}"
+        f"{path}: {_first_text(path, table, text[0])}. Write numbers, or leave columns with text "
+        f"out: --ignore {','.join(text)}"
     )
+
+
+def _first_text(path: Path, table: pd.DataFrame, column: str) -> str:
+    """Say where a column first has something else than a number."""
+    import pandas as pd
+
+    values = table[column]
+    row = int((pd.to_numeric(values, errors="coerce").isna() & values.notna()).to_numpy().argmax())
+    # The first line of a text file names the columns.
+    place = f"row {row + 1}" if path.suffix.lower() == ".parquet" else f"line {row + 2}"
+    return f"{place}, column '{column}' has the text '{values.iloc[row]}'"
 
 
 def _note_left_out(kept: np.ndarray, why: str, remarks: list[str]) -> None:

@@ -45,10 +45,12 @@ def explain(cell: str, answer: PaperAnswer, project: Project) -> dict[str, Any]:
     """Return everything about a cell, by the name that ``ldlrepro verdicts --show`` gives it."""
     rows = {plain(row.cell): row for row in answer.rows}
     if plain(cell) not in rows:
+        tables = dict.fromkeys(row.table for row in answer.rows)
         meant = nearest(cell, [row.cell for row in answer.rows]) if "/" in cell else ""
         raise UserError(
             f"no cell '{cell}'.{meant} The name of a "
-            "cell is PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; "
+            "cell is PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE. "
+            f"{answer.paper} has the tables {', '.join(tables)}; "
             f"`ldlrepro verdicts {answer.paper} --show reproduced` lists some."
         )
     return facts_of(rows[plain(cell)], answer, project)

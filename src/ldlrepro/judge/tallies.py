@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ldlrepro.catalogue import Paper
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, MISSED, VERDICTS, VerdictRow
 
 WITHIN = (0.01, 0.02, 0.05, 0.10)
@@ -51,6 +52,21 @@ class Tally:
     def median_difference(self) -> float | None:
         return statistics.median(self.differences) if self.differences else None
 
+    def sentence(self, whose: str = "") -> str:
+        """Say how many of the numbers were judged, are met and hold."""
+        numbers = f"{self.total:,} printed number{'s' * (self.total != 1)}{whose}"
+        if not self.judged:
+            return f"None of {numbers} was computed again."
+        judged, met, hold = (
+            f"{number:,} {one if number == 1 else several}"
+            for number, one, several in (
+                (self.judged, "was computed again and judged", "were computed again and judged"),
+                (self.met, "is met", "are met"),
+                (self.holds, "holds", "hold"),
+            )
+        )
+        return f"Of {numbers}, {judged}: {met}, and {hold}."
+
     @property
     def line(self) -> dict[str, int]:
         """Return the counts as tables have them: what holds, by which evidence, every verdict."""
@@ -59,6 +75,29 @@ class Tally:
     def within(self, share: float) -> int:
         """Count the cells whose measured mean is within this share of the printed one."""
         return sum(one <= share for one in self.differences)
+
+
+HOLDS_WHEN = (
+    "A number holds when it is met, the training mean and an ordinary forest miss it, and no "
+    "printed number of its data set helped to choose the settings."
+)
+
+
+def by_group(rows: Mapping[Paper, Sequence[VerdictRow]]) -> dict[str, list[VerdictRow]]:
+    """Return the cells of each group of papers together."""
+    found: dict[str, list[VerdictRow]] = {}
+    for paper, mine in rows.items():
+        found.setdefault(paper.group, []).extend(mine)
+    return found
+
+
+def in_words(groups: Mapping[str, Iterable[VerdictRow]]) -> str:
+    """Say of each group of printed numbers how many were judged, are met and hold.
+
+    README, notes, verbs and the end of the demo say it so. A group without a name has none.
+    """
+    whose = {name: f" of {name}" if name else "" for name in groups}
+    return " ".join(tally(rows).sentence(whose[name]) for name, rows in groups.items())
 
 
 def tally(rows: Iterable[VerdictRow]) -> Tally:

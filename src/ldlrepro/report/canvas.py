@@ -17,12 +17,6 @@ def canvas(height: float, width: float = 8) -> tuple[Any, Any]:
     return figure, axes
 
 
-def nothing(figure: Any, axes: Any, text: str) -> Any:
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, text, ha="center", va="center", color="#4a5568")
-    return figure
-
-
 def legends_above(figure: Any) -> Any:
     """Move the legend of each panel above it, where it covers no data."""
     for axes in figure.axes:

@@ -18,16 +18,46 @@ FAR = 2.0
 
 
 def count(number: int) -> str:
-    """Return a number as text, with a thin space between thousands."""
-    return f"{number:,}".replace(",", "\u202f")
+    """Return a number as text, with a comma between thousands."""
+    return f"{number:,}"
 
 
-def of_numbers(counts: Tally) -> str:
-    """Return how many printed numbers hold."""
-    if not counts.judged:
-        return f"None of the {count(counts.total)} printed numbers has been measured yet."
-    holds, judged = count(counts.holds), count(counts.judged)
-    return f"{holds} of the {judged} printed numbers that we measured hold."
+def listed(parts: Sequence[str]) -> str:
+    """Return parts of a sentence with an ``and`` before the last one."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+WHY = {
+    "run": "another run meets {}",
+    "argument": "an argument explains {}",
+    "conjecture": "a conjecture explains {}",
+    "unknown": "no reason is known for {}",
+}
+"""Kind of a reason -> how many missed numbers have it, in words."""
+
+
+def in_words(counts: Tally) -> list[str]:
+    """Return sentences that say what the verdicts of some cells are worth."""
+    found = []
+    if counts.met:
+        blind, predicted, fitted = counts.evidence.values()
+        found.append(
+            f"Of {counts.met:,} met numbers, {blind} are blind, {predicted} predicted and {fitted} "
+            f"fitted. {counts.holds} hold: the training mean and an ordinary forest miss them, and "
+            "no printed number of their data set helped to choose the settings."
+        )
+    if counts.reasons:
+        why = [WHY[kind].format(number) for kind, number in counts.reasons.items()]
+        found.append(f"{counts.missed:,} numbers are better or worse: {listed(why)}.")
+    if counts.untold:
+        found.append(f"No baseline can be compared with {counts.untold} of the met numbers.")
+    if counts.other_settings:
+        found.append(
+            f"{counts.other_settings} numbers were measured with settings that have changed since. "
+            "Run them again."
+        )
+    return found
 
 
 def of_claims(claims: Sequence[ClaimRow]) -> str:
@@ -43,9 +73,7 @@ def of_claims(claims: Sequence[ClaimRow]) -> str:
         for verdict, (one, several) in words.items()
         if (number := verdicts.count(verdict))
     ]
-    *others, last = parts
-    told = f"{', '.join(others)} and {last}" if others else last
-    return f"Of {tested} tested claim{'s' * (tested > 1)}, {told}."
+    return f"Of {tested} tested claim{'s' * (tested > 1)}, {listed(parts)}."
 
 
 def of_contradictions(found: Sequence[Contradiction]) -> str:

@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ldlrepro.catalogue import Method, Paper, Project
-from ldlrepro.catalogue.claims import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.scores import UnitScores
-    from ldlrepro.judge.tallies import Tally
     from ldlrepro.judge.verdicts import VerdictRow
 
 
@@ -254,26 +252,3 @@ class ReportContent:
             for unit in page.units:
                 found.setdefault(unit.key, unit)
         return found
-
-
-def in_words(counts: Tally) -> list[str]:
-    """Return sentences that say what the verdicts of some cells are worth."""
-    found = []
-    if counts.met:
-        blind, predicted, fitted = counts.evidence.values()
-        found.append(
-            f"{counts.met} numbers are met: {blind} blind, {predicted} predicted, {fitted} fitted. "
-            f"Of these, {counts.holds} hold: the training mean and an ordinary forest miss them, "
-            "and no printed number of their data set helped to choose the settings."
-        )
-    if counts.reasons:
-        kinds = ", ".join(f"{KINDS[kind]} ({count})" for kind, count in counts.reasons.items())
-        found.append(f"{counts.missed} numbers are better or worse. Reasons by kind: {kinds}.")
-    if counts.untold:
-        found.append(f"Met numbers that have no baseline to compare with: {counts.untold}.")
-    if counts.other_settings:
-        found.append(
-            f"{counts.other_settings} numbers were measured with settings that have changed since. "
-            "Run them again."
-        )
-    return found

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.judge.claims import ClaimRow, shares_in_words
 from ldlrepro.judge.tallies import Tally
-from ldlrepro.report.content import VERDICT_SIGNS, PaperPage, in_words
+from ldlrepro.report.conclusions import in_words
+from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
 from ldlrepro.report.html import render_table
 from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, mean_and_std, page_tables
 from ldlrepro.train.records import OK
@@ -123,8 +124,7 @@ def as_markdown(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
 
 def _counts_in_words(counts: Tally) -> str:
     parts = [f"{counts.counts[name]} {name}" for name in VERDICT_SIGNS if counts.counts[name]]
-    text = f"{counts.total} printed numbers: {', '.join(parts)}."
-    return " ".join([text, *in_words(counts)])
+    return " ".join([f"{counts.total:,} printed numbers: {', '.join(parts)}.", *in_words(counts)])
 
 
 def _markdown_line(line: PrintedLine, column: Column, cell: Cell) -> str:

@@ -15,10 +15,11 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.judge.answer import Curve
 from ldlrepro.report.agreement_figure import agreement_figure
-from ldlrepro.report.canvas import as_svg, canvas, legends_above, nothing, numbers
+from ldlrepro.report.canvas import as_svg, canvas, legends_above, numbers
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
+from ldlrepro.report.svg import blank
 
 LIST = "figures.json"
 """Titles and captions of the drawings in a folder, in their order."""
@@ -32,9 +33,10 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
     curves = {curve.number: curve for curve in page.answer.curves}
     for number, printed in page.paper.figures.items():
         name, title = f"figure_{number.replace(' ', '_')}", f"Figure {number}: {printed.title}"
-        if number in curves:
-            curve = curves[number]
-            image = as_svg(_curve(curve, page.measure(curve.metric)))
+        if curve := curves.get(number):
+            image = blank("no point has been measured yet")
+            if curve.values:
+                image = as_svg(_curve(curve, page.measure(curve.metric)))
             found[name] = Figure(title, image, _settings(printed, curve), _points(curve))
         elif printed.ranks:
             found[name] = rank_figure(page, printed, title)
@@ -101,8 +103,6 @@ def _listed(settings: Mapping[str, Any]) -> str:
 
 def _curve(curve: Curve, measure: str) -> Any:
     figure, axes = canvas(height=3.6)
-    if not curve.values:
-        return nothing(figure, axes, "no point has been measured yet")
     for index, line in enumerate(dict.fromkeys(line for line, _ in curve.values)):
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
         axes.errorbar(
@@ -115,6 +115,8 @@ def _curve(curve: Curve, measure: str) -> Any:
             elinewidth=0.5,
             label=f"{curve.line} {line}" if curve.line else None,
         )
+    if all(isinstance(x, int) for _, x in curve.values):
+        axes.locator_params("x", integer=True)
     axes.set_xlabel(curve.x)
     axes.set_ylabel(measure)
     if curve.line:

@@ -21,7 +21,6 @@ from ldlrepro.report.content import (
     VERDICT_SIGNS,
     PaperPage,
     ReportContent,
-    in_words,
 )
 from ldlrepro.report.documents import (
     Document,
@@ -40,6 +39,7 @@ from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
     import jinja2
+    from markupsafe import Markup
 
     from ldlrepro.judge.verdicts import VerdictRow
 
@@ -71,7 +71,6 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "pages": pages,
         "groups": [_group(papers, name) for name in dict.fromkeys(p.paper.group for p in papers)],
         "within": WITHIN,
-        "in_words": in_words,
         "conclusions": conclusions,
         "methods": subjects.methods(papers),
         "data_sets": subjects.data_sets(papers),
@@ -243,8 +242,12 @@ def render_table(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
 
 def audit_page(found: Mapping[str, Any], told: Iterable[str] = ()) -> str:
     """Render the certificate of an audit, and sentences on it, as a page without script."""
-    template = _environment().get_template("audit.html.j2")
-    return template.render(audit=found, told=told, style=_asset("report.css"))
+    return page("audit.html.j2", audit=found, told=told)
+
+
+def page(name: str, **values: object) -> str:
+    """Render a template as a page in the report's style, without script."""
+    return _environment().get_template(name).render(values, style=_asset("report.css"))
 
 
 @cache
@@ -264,12 +267,20 @@ def _environment() -> jinja2.Environment:
         percent=percent,
         share=lambda value: f"{100 * value:.0f} %",
         code=reasons.marked_up,
+        breakable=breakable,
         count=conclusions.count,
         duration=duration,
         done=lambda unit: sum(row.status == OK for row in unit.rows),
         seconds=lambda unit: sum(row.fit_s + row.predict_s for row in unit.rows),
     )
     return environment
+
+
+def breakable(name: str) -> Markup:
+    """Return an id that a line may break after ``_`` and before ``@``, and nowhere else."""
+    from markupsafe import Markup, escape
+
+    return Markup(escape(name).replace("_", Markup("_<wbr>")).replace("@", Markup("<wbr>@")))
 
 
 def _by_row(rows: Iterable[VerdictRow]) -> list[tuple[tuple[str, str], list[VerdictRow]]]:

@@ -99,7 +99,8 @@ def _heat_map(
     for step in range(STEPS):
         passed = long * step / STEPS  # each reaches to the end, so that no seam is seen
         sheet.rectangle(start + passed, 34, long - passed, 12, _colour((step + 0.5) / STEPS))
-    for tick in (0.2, 0.5, 0.8, 1, 1.25, 2, 5):
+    near_one = () if limit > 3 and long < 320 else (0.8, 1.25)  # their numbers would touch
+    for tick in (0.2, 0.5, 1, 2, 5, *near_one):
         if 1 / limit <= tick <= limit:
             sheet.text(start + long * shade(tick), 26, f"{tick:g}", NUMBERS, "middle")
     for y, (name, title, values) in enumerate(zip(lines, names, lines.values(), strict=True)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +15,15 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import ALPHA, Ranking, ranking
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.content import Figure, PaperPage
-from ldlrepro.report.svg import SOFT, Sheet, text_width
+from ldlrepro.report.svg import Sheet, text_width
 
 CAPTION = (
     "Average ranks over the data sets that have numbers of all these methods, the best on the "
     "left. A measured data set also counts where the table has no line for it. A bar joins "
     "neighbouring methods of which no two differ significantly: a Friedman test, then exact "
     f"Wilcoxon signed rank tests with Holm's correction over all pairs, at {100 * ALPHA:g} %. Two "
-    "methods without a common bar need not differ; the leaderboard compares every pair. A "
+    "methods without a common bar need not differ; the leaderboard compares every pair. Where the "
+    "data sets are too few for a test, there are no bars, and the order proves nothing. A "
     "misprinted number takes its data set out of that measure. The data sets of one family, such "
     "as Yeast's, share their features: the tests count them as one, with the mean of their numbers."
 )
@@ -80,15 +80,10 @@ class _Panel:
 
 
 def _drawn(pairs: Sequence[Sequence[_Panel]]) -> str:
-    """Draw diagrams in pairs. One whose partner is a refusal gets the whole width."""
-    sheet, y = Sheet(), 0.0
+    """Draw diagrams in pairs."""
+    sheet, y, half = Sheet(), 0.0, WIDTH / 2
     for pair in pairs:
-        tested = [panel for panel in pair if not panel.compared.refusal]
-        for panel in pair:
-            if panel not in tested:
-                y = _refused(sheet, panel, y)
-        width = WIDTH / max(1, len(tested))
-        y = max([y, *(_draw(sheet, p, i * width, width, y) for i, p in enumerate(tested))])
+        y = max(_draw(sheet, panel, i * half, half, y) for i, panel in enumerate(pair))
     return sheet.svg(WIDTH, max(1.0, y))
 
 
@@ -97,7 +92,7 @@ def _ranks(panels: Iterable[_Panel]) -> list[list[str]]:
     found = [["diagram", "data sets", "Friedman p", "method", "average rank"]]
     for panel in panels:
         compared = panel.compared
-        p = "" if compared.friedman is None else f"{compared.friedman:.2g}"
+        p = compared.refusal if compared.friedman is None else f"{compared.friedman:.2g}"
         found += [
             [panel.title, str(len(compared.datasets)), p, panel.labels[name], f"{rank:.2f}"]
             for name, rank in compared.ranks.items()
@@ -149,7 +144,9 @@ def _heading(panel: _Panel) -> str:
     compared = panel.compared
     count = len(compared.datasets)
     title = f"{panel.title}: {count} data set{'s' * (count != 1)}"
-    if compared.friedman is not None:
+    if compared.refusal:
+        title += ", too few for a test"
+    elif compared.friedman is not None:
         title += f", Friedman p {compared.friedman:.1g}"
     return title
 
@@ -161,7 +158,9 @@ def _draw(sheet: Sheet, panel: _Panel, left: float, width: float, top: float) ->
     labels = [panel.labels[name] for name, _ in ranks]
     room = text_width(labels, LETTERS) + text_width([" 10.0"], LETTERS)
     start, end, axis = left + room, left + width - room, top + 44
-    sheet.text(start, top + 14, _heading(panel), 12)
+    sheet.text(left + EDGE, top + 14, _heading(panel), 12)
+    if not ranks:
+        return top + 30
     best, worst = ranks[0][1], ranks[-1][1]
     step = (end - start) / (worst - best or 1.0)
 
@@ -172,7 +171,8 @@ def _draw(sheet: Sheet, panel: _Panel, left: float, width: float, top: float) ->
     for tick in range(math.ceil(best), math.floor(worst) + 1):
         sheet.line((place(tick), axis - 4), (place(tick), axis))
         sheet.text(place(tick), axis - 11, str(tick), LETTERS, "middle")
-    bars = placed([[panel.compared.ranks[name] for name in bar] for bar in bars_of(panel.compared)])
+    joined = [] if panel.compared.p is None else bars_of(panel.compared)
+    bars = placed([panel.compared.ranks[name] for name in bar] for bar in joined)
     first = axis + BETWEEN * (1.5 + max((row for row, _ in bars), default=0))
     for side, methods in ((0, ranks[:half]), (1, ranks[: half - 1 : -1])):
         for line, (name, rank) in enumerate(methods):
@@ -216,19 +216,3 @@ def placed(bars: Iterable[list[float]]) -> list[tuple[int, list[float]]]:
         ends[row : row + 1] = [bar[-1]]
         found.append((row + 1, bar))
     return found
-
-
-def _refused(sheet: Sheet, panel: _Panel, top: float) -> float:
-    """Write the ranks as text: marks on an axis without bars would look like a verdict."""
-    compared = panel.compared
-    sheet.text(EDGE, top + 14, _heading(panel), 12)
-    lines = [f"No test: {compared.refusal}."]
-    if compared.ranks:
-        ranks = ", ".join(
-            f"{panel.labels[name]} {rank:.1f}" for name, rank in compared.ranks.items()
-        )
-        lines.append(f"Average ranks: {ranks}.")
-    wrapped = [part for line in lines for part in textwrap.wrap(line, 115, break_on_hyphens=False)]
-    for number, line in enumerate(wrapped):
-        sheet.text(EDGE, top + 36 + 15 * number, line, LETTERS, fill=SOFT)
-    return top + 36 + 15 * len(wrapped)

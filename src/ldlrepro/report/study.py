@@ -5,22 +5,21 @@ Notebooks hold no logic. They call what stands here, and what it returns display
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import re
 import statistics
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.arena import standings
-from ldlrepro.catalogue import Protocol, from_environment
+from ldlrepro.catalogue import from_environment
 from ldlrepro.core.errors import unknown
+from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import load_ready
 from ldlrepro.judge.explain import facts_of, summary
@@ -31,9 +30,10 @@ from ldlrepro.judge.verdicts import JUDGED, VerdictRow
 from ldlrepro.lint import linter, relations
 from ldlrepro.lint.tables import rows_of
 from ldlrepro.plan import Plan
-from ldlrepro.report.arena import trade_off
-from ldlrepro.report.canvas import as_svg, canvas, nothing
+from ldlrepro.report.arena import leading, trade_off
+from ldlrepro.report.canvas import as_svg, canvas, legends_above
 from ldlrepro.report.content import VERDICT_SIGNS, measure_title
+from ldlrepro.report.svg import blank
 from ldlrepro.train.inputs import global_seed, holds_rows, make_inputs
 
 if TYPE_CHECKING:
@@ -44,8 +44,14 @@ if TYPE_CHECKING:
     from ldlrepro.judge.scores import UnitScores
 
 OURS, PRINT, FLOOR_COLOUR, WRONG = "#2563eb", "#b91c1c", "#64748b", "#dc2626"
+RING: Mapping[str, Any] = {"markersize": 9, "markerfacecolor": "none", "color": OURS}
+SQUARE: Mapping[str, Any] = {"markersize": 5, "color": PRINT}
+"""Marks of which none hides the other."""
+FAR = 1.5
+"""Times the training mean's loss where the axis ends; what lies farther is written there."""
 DECIMALS = 4
-WIDTH = 90
+WIDTH, ACROSS = 80, 7.5
+"""Letters of a line, and inches of a picture, that the column of a notebook has room for."""
 NOTHING = "Nothing was measured here."
 
 
@@ -63,14 +69,11 @@ class Picture:
         return self.svg
 
 
-@dataclass(frozen=True, repr=False)
-class Sentences:
-    """Some sentences, one a line."""
-
-    lines: Sequence[str]
+class Sentences(str):
+    """Some sentences, one a line, which a notebook shows without quotation marks."""
 
     def __repr__(self) -> str:
-        return "\n".join(self.lines)
+        return str(self)
 
 
 class Study:
@@ -85,11 +88,6 @@ class Study:
     def __repr__(self) -> str:
         return f"{self.paper.authors}: {self.paper.title} ({self.paper.year})"
 
-    @cached_property
-    def judged(self) -> list[VerdictRow]:
-        """Return the cells that were measured and judged."""
-        return [row for row in self.answer.rows if row.verdict in JUDGED]
-
     # ------------------------------------------------------------------ printed numbers
 
     def counts(self) -> DataFrame:
@@ -97,15 +95,16 @@ class Study:
         rows = self.answer.rows
         methods = dict.fromkeys(row.method for row in rows)
         lines = [
-            {"method": name, **tally(row for row in rows if row.method == name).line}
+            {"method": name, "holds": found.holds, **found.counts, "printed": found.total}
             for name in methods
+            if (found := tally(row for row in rows if row.method == name))
         ]
-        found = _table(lines)
-        return found.loc[:, found.any()]
+        counted = _table(lines)
+        return counted.loc[:, counted.any()]
 
     def number(self, method: str = "", measure: str = "kl") -> Number:
         """Return the first number that holds, or that of a printed method in a measure."""
-        judged = [row for row in self.judged if row.source and row.method_id]
+        judged = [row for row in self.answer.rows if row.verdict in JUDGED and row.method_id]
         if method:
             known = {row.method: row for row in reversed(judged) if row.metric == measure}
             if method not in known:
@@ -115,24 +114,21 @@ class Study:
         rows = [*(row for row in rows if row.holds), *rows, *judged, *self.answer.rows]
         return Number(self, rows[0] if rows else None)
 
-    # ------------------------------------------------------------------ methods side by side
-
-    @property
-    def protocol(self) -> Protocol:
-        return self.paper.main_protocol
-
     # ------------------------------------------------------------------ persons
 
     def persons(self, dataset: str) -> DataFrame:
         """Return KL with the same people in training and test, and with people kept apart."""
-        heads = {"mixed": "KL, same people", "apart": "KL, other people", "lost": "gain lost"}
-        heads |= {"rank_mixed": "rank, same", "rank_apart": "rank, other"}
         found = self._apart(dataset)
-        lines = [
-            asdict(line) | {"lost": "" if line.lost is None else f"{line.lost:.0%}"}
+        return _table(
+            {
+                "method": line.method,
+                "KL, same people": f"{line.mixed:.{DECIMALS}f}",
+                "KL, other people": f"{line.apart:.{DECIMALS}f}",
+                "gain lost": "" if line.lost is None else f"{line.lost:.0%}",
+                "rank": f"{line.rank_mixed} to {line.rank_apart}",
+            }
             for line in (found.lines if found else ())
-        ]
-        return _table(lines).rename(columns=heads).round(DECIMALS)
+        )
 
     def _apart(self, dataset: str) -> PersonsApart | None:
         return next((one for one in self.answer.persons if one.dataset == dataset), None)
@@ -140,24 +136,28 @@ class Study:
     def persons_picture(self, dataset: str) -> Picture:
         """Draw each method's KL under both protocols, a line from one to the other."""
         found = self._apart(dataset)
-        # What gains nothing over the training mean lies far off, and would set the scale.
-        lines = [line for line in found.lines if line.lost is not None] if found else []
-        figure, axes = canvas(0.32 * len(lines) + 1.4, 8.5)
-        if not lines:
+        if not found:
             text = f"{self.paper.id} has no protocol that keeps the people of {dataset} apart"
-            return Picture(text, _svg(nothing(figure, axes, text)))
-        places = range(len(lines))
-        for place, line in zip(places, lines, strict=True):
-            axes.plot([line.mixed, line.apart], [place, place], color="#cbd5e1", zorder=1)
+            return Picture(text, blank(text))
+        lines, places = found.lines, range(len(found.lines))
         mixed, apart = [line.mixed for line in lines], [line.apart for line in lines]
-        axes.plot(mixed, places, "o", color=OURS, label="same people in training and test")
-        axes.plot(apart, places, "s", color=PRINT, label="people kept apart")
-        axes.set_yticks(list(places), [line.method for line in lines])
+        figure, axes = canvas(0.32 * len(lines) + 1.6, ACROSS)
+        axes.plot([mixed, apart], [places, places], color="#cbd5e1")
+        axes.plot(mixed, places, "o", label="same people in training and test", **RING)
+        axes.plot(apart, places, "s", label="people kept apart", **SQUARE)
+        floor = self.answer.unit(f"{found.protocol}/{dataset}/{FLOOR}")
+        if floor is not None and (mean := floor.mean("kl")) is not None:
+            axes.axvline(mean, color=FLOOR_COLOUR, linestyle=":", label="training mean")
+            axes.set_xlim(0.95 * min(*mixed, *apart), FAR * mean)
+            for place, line in enumerate(lines):
+                if min(line.mixed, line.apart) > FAR * mean:
+                    words = f"{line.mixed:.{DECIMALS}f}, {line.apart:.{DECIMALS}f} →"
+                    axes.text(FAR * mean, place, words, ha="right", va="center")
+        axes.set_yticks(range(len(lines)), [line.method for line in lines])
         axes.invert_yaxis()
         axes.set_xlabel("KL, lower is better")
-        _legend_outside(axes)
-        told = "Methods that gain nothing over the training mean are left out."
-        return Picture(f"KL on {dataset} with people mixed and kept apart. {told}", _svg(figure))
+        axes.legend()
+        return Picture(f"KL on {dataset} with people mixed and kept apart.", _svg(figure))
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,17 +186,17 @@ class Number:
         """Say what was printed, what was measured, and what follows."""
         row = self.row
         if row is None:
-            return Sentences([f"{self.study.paper.id} prints no number."])
+            return Sentences(f"{self.study.paper.id} prints no number.")
         first, *others = summary(row.cell, self.facts)
         lines = [first, VERDICT_SIGNS[row.verdict].meaning, *others]
-        return Sentences([_wrapped(line) for line in lines])
+        return Sentences("\n".join(map(_wrapped, lines)))
 
     def folds(self) -> Picture:
         """Draw the value of each fold beside both means and the training mean."""
-        figure, axes = canvas(3.2, 8.5)
         row, values = self.row, self.unit.values(self.row.metric) if self.unit and self.row else []
         if row is None or not values:
-            return Picture(NOTHING, _svg(nothing(figure, axes, NOTHING)))
+            return Picture(NOTHING, blank(NOTHING))
+        figure, axes = canvas(3.4, ACROSS)
         title = measure_title(row.metric, self.study.project)
         axes.plot(range(1, len(values) + 1), values, "o", color=OURS, label="each fold")
         axes.axhline(statistics.fmean(values), color=OURS, label="our mean")
@@ -204,9 +204,10 @@ class Number:
         floor = self.study.answer.unit(f"{row.protocol}/{row.unit_dataset}/{FLOOR}")
         if floor is not None and (mean := floor.mean(row.metric)) is not None:
             axes.axhline(mean, color=FLOOR_COLOUR, linestyle=":", label="training mean")
+        axes.set_xticks(range(1, len(values) + 1))
         axes.set_xlabel("fold")
         axes.set_ylabel(title)
-        _legend_outside(axes)
+        axes.legend()
         return Picture(f"{title} of each fold, {row.cell}.", _svg(figure))
 
     def parameters(self) -> DataFrame:
@@ -229,6 +230,11 @@ def arena() -> Standings:
     return standings.Standings(standings.read(paths), project.families)
 
 
+def leaders(board: Standings, first: int = 10) -> DataFrame:
+    """Return the first methods of the arena, the best by Elo first."""
+    return _table(leading(board, first))
+
+
 def gains_and_costs(board: Standings) -> Picture:
     """Draw what the methods of the arena gain over the training mean, and what a fit costs."""
     return Picture(standings.sentence(board), trade_off(board))
@@ -239,21 +245,14 @@ def load(dataset: str) -> tuple[Any, Any, Any]:
 
     Groups, such as the person of each row, are None where nobody knows them.
     """
-    project = from_environment()
-    with _scratch(dataset) as workspace:
-        make_inputs(project, project.data_set(dataset), None, global_seed(project, None), workspace)
-        data = load_ready(workspace.ready(dataset))
-    return data.X, data.D, data.groups
-
-
-@contextlib.contextmanager
-def _scratch(dataset: str) -> Iterator[Workspace]:
-    """Give folders that nobody else reads, with the data of here where they are prepared."""
-    here = Workspace()
+    project, here = from_environment(), Workspace()
     ready = here.ready(dataset)
     with tempfile.TemporaryDirectory() as folder:
         data = here.data if ready.is_file() and holds_rows(ready) else Path(folder, "data")
-        yield Workspace(Path(folder, "results"), data)
+        scratch = Workspace(Path(folder, "results"), data)
+        make_inputs(project, project.data_set(dataset), None, global_seed(project, None), scratch)
+        found = load_ready(scratch.ready(dataset))
+    return found.X, found.D, found.groups
 
 
 def examined(text: str, folds: int | None = None) -> Sentences:
@@ -267,7 +266,7 @@ def examined(text: str, folds: int | None = None) -> Sentences:
             f"Line {finding.cell.line} is {finding.state}.",
             textwrap.indent(_wrapped(said), "  "),
         ]
-    return Sentences(lines or ["Nothing is impossible or suspicious."])
+    return Sentences("\n".join(lines) or "Nothing is impossible or suspicious.")
 
 
 def misplaced_mass(text: str) -> Picture:
@@ -280,7 +279,7 @@ def misplaced_mass(text: str) -> Picture:
         cells_of[next(iter(cells_of))].place: cells_of
         for cells_of in rows_of(cell for cell in cells if not cell.is_gap).values()
     }
-    figure, axes = canvas(0.3 * sum(len(row) + 1 for row in rows.values()) + 1, 8.5)
+    figure, axes = canvas(0.3 * sum(len(row) + 1 for row in rows.values()) + 1.2, ACROSS)
     names: list[str] = []
     for place, row in rows.items():
         known = [c for c in row.values() if c.measure in relations.THROUGH_MASS and c.labels]
@@ -298,18 +297,15 @@ def misplaced_mass(text: str) -> Picture:
     axes.set_xlabel("share of each distribution that is in the wrong place")
     axes.plot([], [], color=WRONG, linewidth=5, label="cannot both be right")
     axes.plot([], [], color=OURS, linewidth=5, label="possible")
-    _legend_outside(axes)
+    axes.legend()
     return Picture("The mass that each measure allows to be misplaced.", _svg(figure))
 
 
 def _read(text: str, folds: int | None) -> tuple[list[Any], linter.Beside]:
-    descriptor, name = tempfile.mkstemp(suffix=".csv")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as table:
-        table.write(text.strip() + "\n")
-    try:
-        return linter.table_of_file(from_environment(), Path(name), folds)
-    finally:
-        Path(name).unlink()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        write_text(path, text.strip() + "\n")
+        return linter.table_of_file(from_environment(), path, folds)
 
 
 def _table(lines: Iterable[Mapping[str, object]]) -> DataFrame:
@@ -320,24 +316,12 @@ def _table(lines: Iterable[Mapping[str, object]]) -> DataFrame:
     return found.set_index(found.columns[0]) if len(found) else found
 
 
-def _pair(values: Iterable[float]) -> str:
-    found = list(values)
-    if not found:
-        return ""
-    spread = f" ± {statistics.stdev(found):.{DECIMALS}f}" if len(found) > 1 else ""
-    return f"{statistics.fmean(found):.{DECIMALS}f}{spread}"
-
-
-def _legend_outside(axes: Any) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8)
-
-
 def _wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False)
 
 
 def _svg(figure: Any) -> str:
     """Return SVG text whose names are no other picture's: a page shows several of them."""
-    text = as_svg(figure, transparent=False)
+    text = as_svg(legends_above(figure), transparent=False)
     own = hashlib.sha256(text.encode()).hexdigest()[:8]
     return re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{own}-", text)

@@ -60,7 +60,7 @@ def data_sets(pages: Iterable[PaperPage]) -> list[Subject]:
         known = name in page.project.data_set_ids
         shape = page.project.data_set(name).shape if known else None
         sizes = (shape.n, shape.q, shape.c) if shape else (None,) * 3
-        return ["" if size is None else f"{size:,}".replace(",", "\u202f") for size in sizes]
+        return ["" if size is None else f"{size:,}" for size in sizes]
 
     return _subjects(pages, lambda row: row.unit_dataset or row.dataset, title, facts)
 

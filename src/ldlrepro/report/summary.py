@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ldlrepro.arena import standings as standings_of_arena
 from ldlrepro.arena.standings import Standings as Arena
-from ldlrepro.catalogue import FIVE, Paper, Project
+from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
@@ -18,19 +19,21 @@ from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
-from ldlrepro.judge.tallies import WITHIN, Tally, tally
+from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VerdictRow
 from ldlrepro.plan import Plan
-from ldlrepro.report.arena import trade_off
+from ldlrepro.report.arena import leading, trade_off
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.leaderboard import Standings, collect, standings
 from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
 from ldlrepro.train.records import FAILED, last_line
 
-README, TABLES, NUMBERS = "README.md", "docs/verdicts.md", "docs/numbers.md"
-CHOOSING, PEERS = "docs/choosing.md", "docs/peers.md"
+README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
+CHOOSING, DEFAULTS, PEERS = "docs/choosing.md", "docs/defaults.md", "docs/peers.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
-WIDTH, BAND = 768, 26
+WIDTH, BAND, HEAD = 768, 26, 30
+SEEN = 46
+"""Fewest numbers whose part of a bar has room for their count."""
 WORTH = {
     "holds": ("#166449", "white"),
     "met, but does not hold": ("#9bd0b9", INK),
@@ -56,22 +59,13 @@ def verdict_table(rows: Rows) -> str:
     return _markdown([lines[0], *(line.values() for line in lines)])
 
 
-def headline(rows: Iterable[VerdictRow]) -> str:
-    """Return how many of some printed numbers hold, in two sentences."""
-    found = tally(rows)
-    return (
-        f"Of {found.total:,} printed numbers {found.judged:,} were computed again and judged. "
-        f"{found.met:,} are met, and **{found.holds:,} hold**.\n"
-    )
-
-
 def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
     """Yield the papers with their cells, and after several of a group the group with all cells."""
-    for group in dict.fromkeys(paper.group for paper in rows):
+    for group, together in by_group(rows).items():
         papers = [paper for paper in rows if paper.group == group]
         yield from ((paper.id, rows[paper]) for paper in papers)
         if len(papers) > 1:
-            yield group, [row for paper in papers for row in rows[paper]]
+            yield group, together
 
 
 def own_table(rows: Rows) -> str:
@@ -94,14 +88,11 @@ def _own_counts(found: Tally) -> Iterable[int]:
     yield from map(found.within, WITHIN)
 
 
-def method_table(mine: Iterable[VerdictRow]) -> str:
+def method_table(mine: Sequence[VerdictRow]) -> str:
     """Return a paper's counts by printed method in Markdown, of the cells that are judged."""
     lines: list[Iterable[object]] = [("method", "cells judged", "holds", *JUDGED)]
-    methods: dict[str, list[VerdictRow]] = {}
-    for row in mine:
-        methods.setdefault(row.method, []).append(row)
-    for method, cells in methods.items():
-        found = tally(cells)
+    for method in dict.fromkeys(row.method for row in mine):
+        found = tally(row for row in mine if row.method == method)
         if found.judged:
             counts = [found.counts[verdict] for verdict in JUDGED]
             lines.append((method, found.judged, found.holds, *counts))
@@ -124,9 +115,8 @@ def ranking_table(outcome: Standings, first: int) -> str:
 
 def arena_table(board: Arena, first: int = 10) -> str:
     """Return the first methods of the arena in Markdown."""
-    rows = standings_of_arena.lines(board)[:first]
-    shown = ("method", "elo", "interval", "gain", "leads", "fit s")
-    return _markdown([shown, *([row[name] for name in shown] for row in rows)])
+    rows = leading(board, first)
+    return _markdown([rows[0], *(row.values() for row in rows)])
 
 
 def _ranked(outcome: Standings, first: int) -> Iterator[tuple[str, ...]]:
@@ -168,7 +158,10 @@ def looks_table(project: Project) -> str:
 
 
 def _markdown(lines: Iterable[Iterable[object]]) -> str:
-    head, *body = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
+    head, *body = (
+        [f"{cell:,}" if isinstance(cell, int) else str(cell).replace("|", "\\|") for cell in line]
+        for line in lines
+    )
     texts = [f"| {' | '.join(line)} |" for line in [head, *body]]
     return "\n".join([texts[0], "|" + "---|" * len(head), *texts[1:]]) + "\n"
 
@@ -180,33 +173,64 @@ def _worth(counts: Tally) -> dict[str, int]:
     return dict(zip(WORTH, numbers, strict=True))
 
 
+def short_title(paper: Paper) -> str:
+    """Return the names of a paper's own methods, without what tells their variants apart."""
+    return ", ".join(dict.fromkeys(re.split("[+*]", name)[0] for name in paper.own))
+
+
 def picture(rows: Rows) -> str:
-    """Draw a bar for each paper, as long as its numbers are many."""
-    found = {paper.id: _worth(tally(mine)) for paper, mine in rows.items()}
+    """Draw a bar for each paper, as long as its numbers are many, below a head for each group."""
+    found = {paper: _worth(tally(mine)) for paper, mine in rows.items()}
+    names = {paper: f"{short_title(paper)} ({paper.year})" for paper in found}
+    beside = {paper: _without_room(counts) for paper, counts in found.items()}
+    sheet, left = Sheet(), 16 + text_width(names.values(), 13)
+    room = {paper: WIDTH - left - 16 - text_width([words], 12) for paper, words in beside.items()}
+    unit = min(room[paper] / sum(counts.values()) for paper, counts in found.items())
+    groups = {paper.group: [one for one in found if one.group == paper.group] for paper in found}
+    bottom = 36 + BAND * len(found) + HEAD * len(groups)
+    sheet.rectangle(0, 0, WIDTH, bottom + 46, "white")
+    _legend(sheet, left)
+    top = 36.0
+    for group, papers in groups.items():
+        sheet.text(left, top + HEAD / 2, group.capitalize(), 13, font_weight="bold")
+        top += HEAD
+        for paper in sorted(papers, key=lambda paper: paper.year):
+            middle = top + BAND / 2
+            sheet.text(left - 8, middle, names[paper], 13, "end")
+            end = _bar(sheet, left, middle, unit, found[paper])
+            sheet.text(end + 8, middle, beside[paper], 12)
+            top += BAND
     most = max(sum(counts.values()) for counts in found.values())
-    sheet, left, bottom = Sheet(), 16 + text_width(found, 14), 42 + BAND * len(found)
-    unit, end = (WIDTH - left - 24) / most, bottom + 46
-    sheet.rectangle(0, 0, WIDTH, end, "white")
-    x = left
-    for name, (colour, _) in WORTH.items():
-        sheet.rectangle(x, 10, 13, 13, colour)
-        sheet.text(x + 18, 16.5, name, 14)
-        x += 38 + text_width([name], 14)
-    for place, (paper, counts) in enumerate(found.items()):
-        x, middle = left, 42 + BAND * (place + 0.5)
-        sheet.text(left - 8, middle, paper, 14, "end")
-        for name, (colour, ink) in WORTH.items():
-            length = unit * counts[name]
-            sheet.rectangle(x, middle - 9, length, 18, colour)
-            if counts[name] >= 35:
-                sheet.text(x + length / 2, middle, str(counts[name]), 12, "middle", fill=ink)
-            x += length
     sheet.line((left, bottom), (left + unit * most, bottom), stroke=SOFT)
     for number in range(0, most + 1, 200):
         sheet.line((left + unit * number, bottom), (left + unit * number, bottom + 4), stroke=SOFT)
         sheet.text(left + unit * number, bottom + 13, f"{number:,}", 11, "middle")
-    sheet.text((left + WIDTH) / 2, bottom + 32, "printed numbers", 12, "middle")
-    return sheet.svg(WIDTH, end)
+    sheet.text(left + unit * most / 2, bottom + 32, "printed numbers", 12, "middle")
+    return sheet.svg(WIDTH, bottom + 46)
+
+
+def _without_room(counts: Mapping[str, int]) -> str:
+    """Return in words the counts that are written beside a bar, for their parts are too short."""
+    return "; ".join(f"{number} {name}" for name, number in counts.items() if 0 < number < SEEN)
+
+
+def _legend(sheet: Sheet, x: float) -> None:
+    for name, (colour, _) in WORTH.items():
+        sheet.rectangle(x, 10, 13, 13, colour)
+        sheet.text(x + 18, 16.5, name, 14)
+        x += 38 + text_width([name], 14)
+
+
+def _bar(sheet: Sheet, x: float, middle: float, unit: float, counts: Mapping[str, int]) -> float:
+    """Draw a bar of parts with their numbers; return where it ends."""
+    for name, (colour, ink) in WORTH.items():
+        length = unit * counts[name]
+        if length:
+            sheet.rectangle(x, middle - 9, length, 18, colour)
+        if counts[name] >= SEEN:
+            sheet.text(x + length / 2, middle, str(counts[name]), 12, "middle", fill=ink)
+        x += length
+    return x
 
 
 def with_part(text: str, name: str, part: str) -> str:
@@ -225,19 +249,19 @@ def renewed(plan: Plan) -> dict[str, str]:
     answers = as_in_a_fresh_clone(plan)
     peers = answers[project.paper("peers")]
     rows = {paper: answers[paper].rows for paper in project.real_papers()}
-    five = [row for name, mine in with_groups(rows) if name == FIVE for row in mine]
     board = collect(project, [PaperPage.of(project, answer) for answer in answers.values()])
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
     arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
-        README: {"headline": headline(five)},
+        README: {"headline": f"{in_words(by_group(rows))}\n"},
         TABLES: {"verdicts": verdict_table(rows), "own methods": own_table(rows)},
-        NUMBERS: {"looks": looks_table(project)},
+        LOOKS: {"looks": looks_table(project)},
         CHOOSING: {
             "arena": f"{standings_of_arena.sentence(arena)}\n",
             "arena methods": arena_table(arena),
             "persons": persons_table(answers.values()),
         },
+        DEFAULTS: {"arena": f"{standings_of_arena.behind_the_mean(arena)}\n"},
         PEERS: {
             "ranks": ranking_table(standings(board, "peers", "peers"), 10),
             "failures": failures_table(peers),
@@ -253,7 +277,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         note = project.root / "papers" / paper.id / "note.md"
         text = note.read_text(encoding="utf-8") if note.is_file() else ""
         tables = {
-            "headline": headline(answer.rows),
+            "headline": f"{tally(answer.rows).sentence()}\n",
             "counts": method_table(answer.rows),
             "readings": readings_table(answer.readings),
         }

@@ -38,6 +38,12 @@ class Sheet:
         points = " ".join(f"{_short(x)},{_short(y)}" for x, y in places)
         self.shape("polyline", points=points, fill="none", stroke=stroke, stroke_width=width)
 
+    def disc(self, x: float, y: float, radius: float, fill: str, told: str = "") -> None:
+        """Add a disc, with words that a browser shows where the pointer rests on it."""
+        place = _told({"cx": x, "cy": y, "r": radius, "fill": fill})
+        words = f"><title>{escape(told, quote=False)}</title></circle>" if told else "/>"
+        self._parts.append(f"<circle{place}{words}")
+
     def rectangle(self, x: float, y: float, width: float, height: float, fill: str) -> None:
         self.shape("rect", x=x, y=y, width=width, height=height, fill=fill)
 

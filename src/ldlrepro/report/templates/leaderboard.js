@@ -252,14 +252,14 @@
   const columns = [
     { title: "method", value: (line) => line.title.toLowerCase(), text: null },
     { title: "mean rank", value: (line) => line.rank, text: (line) => (line.rank === null ? line.note || (line.ticked ? "–" : "not compared") : line.rank.toFixed(2)), number: true },
-    { title: "has data sets", value: (line) => line.datasets, text: (line) => String(line.datasets), number: true },
     { title: "gain", value: (line) => line.gain, text: (line) => (line.gain === null ? "" : `${(100 * line.gain).toFixed(1)} %`), number: true },
     { title: "beats", value: (line) => line.better, text: (line) => digits(line.better, 4), number: true },
     { title: "beaten by", value: (line) => line.worse, text: (line) => digits(line.worse, 4), number: true },
     { title: "fit, s", value: (line) => line.fit, text: (line) => digits(line.fit, 3), number: true },
+    { title: "has data sets", value: (line) => line.datasets, text: (line) => String(line.datasets), number: true },
     { title: "peak, MB", value: (line) => line.memory, text: (line) => digits(line.memory, 3), number: true },
-    { title: "source", value: (line) => line.source, text: (line) => line.source },
     { title: "failed", value: (line) => line.failed.length, text: (line) => (line.failed.length ? String(line.failed.length) : ""), number: true, hint: (line) => line.failed.join(", ") },
+    { title: "source", value: (line) => line.source, text: (line) => line.source },
   ];
 
   /** Lines without a value stay behind all others, whichever way it is sorted. */
@@ -273,27 +273,31 @@
       || before(!a.ticked, !b.ticked) || before(Boolean(a.note), Boolean(b.note)) || b.datasets - a.datasets || before(a.id, b.id));
   }
 
-  function headCell(column, index) {
+  function headCell(column) {
+    const index = columns.indexOf(column);
     const state = sorting.column === index ? (sorting.down ? "descending" : "ascending") : null;
     const mark = state ? h("span", { "aria-hidden": "true" }, sorting.down ? " ▾" : " ▴") : null;
     const button = h("button", { type: "button", "data-column": index }, column.title, mark);
     return h("th", { scope: "col", class: column.number ? "n" : null, "aria-sort": state }, button);
   }
 
+  /** An id that a line may break after "_" and before "@". */
+  const breakable = (id) => id.split(/(?<=_)|(?=@)/).flatMap((part) => [h("wbr"), part]);
+
   function rankingTable(result) {
-    const row = (line) => h("tr", { class: line.own ? "own" : line.rank === null ? "beside" : null, "data-method": line.id }, columns.map((column) => {
+    const shown = columns.filter(({ text }) => !text || result.lines.some(text)); // others are empty
+    const row = (line) => h("tr", { class: line.own ? "own" : line.rank === null ? "beside" : null, "data-method": line.id }, shown.map((column) => {
       if (column.title === "method") {
         const box = line.note ? null : h("input", { type: "checkbox", name: "compare", value: line.id, checked: line.ticked, "aria-label": `compare ${line.id}` });
-        return h("th", { scope: "row" }, box, " ", line.title, " ", h("small", null, (line.id === line.title ? "" : line.id) + (line.own ? ", your own" : "")));
+        return h("th", { scope: "row" }, box, " ", line.title, " ", h("small", null, line.id === line.title ? "" : breakable(line.id), line.own ? ", your own" : ""));
       }
       return h("td", { class: column.number ? "n" : null, title: (column.hint && column.hint(line)) || null }, column.text(line));
     }));
-    const head = columns.map((column, index) => headCell(column, index));
     const apart = new Set(result.common.map(familyOf)).size;
     const kin = apart < result.common.length ? `, ${apart} of them independent` : "";
     const caption = `${result.found.ranks.length} methods on ${result.common.length} of ${result.all.length} data sets${kin}.`;
     return h("div", { class: "scroll" }, h("table", { class: "plain board" },
-      h("caption", null, caption), h("thead", null, h("tr", null, head)), h("tbody", null, sorted(result.lines).map(row))));
+      h("caption", null, caption), h("thead", null, h("tr", null, shown.map(headCell))), h("tbody", null, sorted(result.lines).map(row))));
   }
 
   /** As `of_board` in conclusions.py. */
@@ -333,7 +337,7 @@
     return [h("h2", null, "Pair by pair"), h("div", { class: "scroll" }, h("table", { class: "plain pairs-board" },
       h("caption", null, "Data sets that the method of the line wins against that of the column : loses to it."),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col", class: "n" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
-      h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row" }, label(line, number), " ", h("small", null, line.id === line.title ? "" : line.id)), order.map((other) => cell(line, other)))))))];
+      h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row" }, label(line, number), " ", h("small", null, line.id === line.title ? "" : breakable(line.id))), order.map((other) => cell(line, other)))))))];
   }
 
   /** Draws anew and leaves the keyboard where it was. */

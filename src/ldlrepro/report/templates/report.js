@@ -201,6 +201,7 @@
     boxes.forEach((box, index) => box.classList.toggle("free", fits[index]));
   }
 
+  const count = (number) => number.toLocaleString("en");
   const narrowed = (form) => words(form).length > 0;
   const words = (form) => plain(form.elements.text.value).split(/\s+/).filter(Boolean);
 
@@ -215,7 +216,7 @@
       total += 1;
     }
     for (const table of section.querySelectorAll("table[data-most]")) showMost(table, narrowed(form));
-    form.querySelector("output").value = `${visible} of ${total}`;
+    form.querySelector("output").value = `${count(visible)} of ${count(total)}`;
   }
 
   function filterCells(form) {
@@ -260,7 +261,7 @@
       if (partVisible && (asked.length || someVerdicts)) part.querySelector("details").open = true;
     }
     freeWhatFits(); // other rows, other widths
-    form.querySelector("output").value = visible === total ? `all ${total} cells` : `${visible} of ${total} cells`;
+    form.querySelector("output").value = visible === total ? `all ${count(total)} cells` : `${count(visible)} of ${count(total)} cells`;
   }
 
   const inSight = (element) => {
@@ -303,7 +304,7 @@
     }
     const button = table.closest(".scroll").nextElementSibling;
     button.hidden = seen <= most;
-    button.textContent = `Show all ${seen} rows`;
+    button.textContent = `Show all ${count(seen)} rows`;
   }
 
   for (const table of document.querySelectorAll("table[data-most]")) {
@@ -344,7 +345,7 @@
 
   /** A number where the text begins with one, else the text; what is empty comes last. */
   function sortKey(cell) {
-    const text = (cell?.querySelector(".m") || cell)?.textContent.replace(/[\u2009\u202f\u00a0]/g, "").replace(/\u2212/g, "-").trim() || "";
+    const text = (cell?.querySelector(".m") || cell)?.textContent.replace(/(\d),(?=\d{3})/g, "$1").replace(/\u2212/g, "-").trim() || "";
     const number = /^[+-]?[\d.]+(e[+-]?\d+)?/i.exec(text);
     return number && !Number.isNaN(Number(number[0])) ? Number(number[0]) : text.toLowerCase();
   }
