@@ -67,6 +67,14 @@ def test_a_family_of_data_sets_counts_once_in_tests_and_each_time_in_ranks():
     assert found.friedman == alone.friedman
 
 
+def test_ranks_by_family_count_the_members_of_a_family_as_one():
+    ten = {f"y{i}": {"a": 1.0, "b": 2.0, "c": 3.0} for i in range(10)}
+    two = {f"d{i}": {"a": 3.0, "b": 1.0, "c": 2.0} for i in range(2)}
+    found = ranking(["a", "b", "c"], {**ten, **two}, dict.fromkeys(ten, "yeast"))
+    assert list(found.ranks) == ["a", "b", "c"]
+    assert found.by_family == pytest.approx({"b": 4 / 3, "a": 7 / 3, "c": 7 / 3})
+
+
 def test_holm_is_that_of_statsmodels_to_the_bit():
     from statsmodels.stats.multitest import multipletests
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 ALPHA = 0.05
@@ -24,6 +24,8 @@ class Ranking:
     """Average rank, the best first; empty where no data set has numbers of all methods."""
     datasets: tuple[str, ...]
     """Those that have numbers of all methods."""
+    by_family: Mapping[str, float] = field(default_factory=dict)
+    """Average rank where a family of data sets counts once, the best first."""
     friedman: float | None = None
     """p of the Friedman test; None for two methods, and where too few data sets are there."""
     p: Any = None
@@ -73,18 +75,25 @@ def ranking(
         text = f"no numbers of {', '.join(missing)}" if missing else "no data set has all methods"
         return Ranking({}, (), refusal=text)
     table = pd.DataFrame.from_dict(complete, orient="index", columns=list(names))
-    means = table.rank(axis=1).mean().sort_values(kind="stable")
-    ranks, datasets = {str(name): float(mean) for name, mean in means.items()}, tuple(complete)
-    k = len(names)
-    apart = table.groupby([families.get(name) or name for name in table.index], sort=False).mean()
+    of_family = [families.get(name) or name for name in table.index]
+    places = table.rank(axis=1)
+    ranks = _ordered(places.mean())
+    by_family = _ordered(places.groupby(of_family, sort=False).mean().mean())
+    datasets, k = tuple(complete), len(names)
+    apart = table.groupby(of_family, sort=False).mean()
     refusal = _too_few(len(apart), k - 1 if control else k * (k - 1) // 2)
     if refusal or not tested:
-        return Ranking(ranks, datasets, refusal=refusal)
+        return Ranking(ranks, datasets, by_family, refusal=refusal)
     friedman = _friedman(apart)
     p = _wilcoxon(apart, control)
     if friedman is not None and friedman > ALPHA:
         p.loc[:, :] = 1.0
-    return Ranking(ranks, datasets, friedman, p)
+    return Ranking(ranks, datasets, by_family, friedman, p)
+
+
+def _ordered(means: Any) -> dict[str, float]:
+    """Return average ranks by name, the best first."""
+    return {str(name): float(mean) for name, mean in means.sort_values(kind="stable").items()}
 
 
 def _too_few(datasets: int, comparisons: int) -> str:

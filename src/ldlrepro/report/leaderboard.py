@@ -13,7 +13,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ldl.metrics import BETTER
@@ -299,11 +299,10 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
         d: {n: sign * cells[d, n].means[measure] for n in names if (d, n) in cells}
         for d in datasets
     }
-    outcome = (
-        ranking(names, losses, board.project.families)
-        if len(names) > 1
-        else Ranking(dict.fromkeys(names, 1.0), ())
-    )
+    outcome = Ranking(dict.fromkeys(names, 1.0), ())
+    if len(names) > 1:
+        outcome = ranking(names, losses, board.project.families)
+        outcome = replace(outcome, ranks=dict(outcome.by_family))
     on = outcome.datasets or tuple(datasets)
 
     def line(name: str) -> Line:
@@ -316,7 +315,7 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
             board.contestants[name],
             rank,
             len(sets[name]),
-            _gain({e.dataset: e.means[measure] for e in own}, floors, on),
+            _gain({e.dataset: e.means[measure] for e in own}, floors, on, board.project.families),
             ahead,
             len(others) - ahead,
             _mean(entry.fit_s for entry in own),
@@ -341,12 +340,18 @@ def all_standings(board: Board) -> list[Standings]:
 
 
 def _gain(
-    losses: Mapping[str, float], floors: Mapping[str, float], on: Iterable[str]
+    losses: Mapping[str, float],
+    floors: Mapping[str, float],
+    on: Iterable[str],
+    families: Mapping[str, str],
 ) -> float | None:
     if not all(name in losses and floors.get(name, 0.0) > 0 for name in on):
         return None
-    shares = [math.log(max(losses[name] / floors[name], LEAST)) for name in on]
-    return 1 - math.exp(statistics.fmean(shares))
+    shares: dict[str, list[float]] = defaultdict(list)
+    for name in on:
+        share = max(losses[name] / floors[name], LEAST)
+        shares[families.get(name) or name].append(math.log(share))
+    return 1 - math.exp(statistics.fmean(map(statistics.fmean, shares.values())))
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -112,7 +112,7 @@
 
   const fewestDatasets = (comparisons) => 1 + Math.ceil(Math.log2(comparisons / ALPHA));
 
-  /** Mean losses of each family of data sets, for tests take rows to be independent. */
+  /** Means over each family of data sets, whose members are not independent. */
   function independentRows(losses, families) {
     const members = new Map();
     families.forEach((family, index) => members.set(family, [...(members.get(family) || []), losses[index]]));
@@ -122,7 +122,7 @@
   /** Ranks, p of all pairs, or why there is no test. Each data set has a row of losses and a family. */
   function compare(all, families) {
     const k = all[0].length;
-    const everywhere = all.map(ranks);
+    const everywhere = independentRows(all.map(ranks), families);
     const found = { ranks: all[0].map((_, column) => mean(everywhere.map((row) => row[column]))), p: null, friedman: null, refusal: "" };
     const losses = independentRows(all, families);
     const rows = losses.map(ranks);
@@ -195,9 +195,10 @@
     if (measures[measure].better === "higher") return null;
     const logs = mine.map((entry) => {
       const floor = entries.find((other) => spotOf(other) === spotOf(entry) && data.floors.includes(other.method))?.values[measure];
-      return floor > 0 ? Math.log(Math.max(entry.values[measure] / floor, data.least)) : NaN;
+      return [floor > 0 ? Math.log(Math.max(entry.values[measure] / floor, data.least)) : NaN];
     });
-    return logs.some(Number.isNaN) ? null : 1 - Math.exp(mean(logs));
+    const apart = independentRows(logs, mine.map((entry) => familyOf(spotOf(entry))));
+    return logs.flat().some(Number.isNaN) ? null : 1 - Math.exp(mean(apart.flat()));
   }
 
   /** Everything that the tables show for what is chosen in the form. */
