@@ -149,9 +149,9 @@ def status(args: argparse.Namespace) -> int:
     with waiting("reading records"):
         rows = [_state_of(judge, name, units, args.cores) for name, units in wanted.items()]
     answer(args, rows, openings.of_status(rows[-1], args.cores))
-    if not args.json:
-        failures = "\n".join(_failures(judge.local_units(everything)))
-        print(coloured(f"\n{failures}", RED) if failures else "", end="\n" * bool(failures))
+    failures = list(_failures(judge.local_units(everything)))
+    if failures and not args.json:
+        print("", *(coloured(text, RED) for text in failures), sep="\n")
     return 0
 
 
