@@ -74,7 +74,8 @@ def test_bars_are_the_longest_stretches_of_neighbours_in_which_no_two_differ():
         p.loc[one, other] = p.loc[other, one] = 0.5
     ranks = dict(zip("ABCD", (1.0, 2.0, 3.0, 4.0), strict=True))
     # A and D do not differ either, but a bar from one to the other would cross C, which A beats.
-    assert bars_of(Ranking(ranks, (), friedman=0.0, p=p)) == [list(bar) for bar in ("AB", "BC", "CD")]
+    joined = bars_of(Ranking(ranks, (), friedman=0.0, p=p))
+    assert joined == [list(bar) for bar in ("AB", "BC", "CD")]
     p.loc["A", "C"] = p.loc["C", "A"] = 0.5
     assert bars_of(Ranking(ranks, (), friedman=0.0, p=p)) == [list("ABC"), list("CD")]
     assert bars_of(Ranking(ranks, (), friedman=0.0, p=p * 0)) == []
