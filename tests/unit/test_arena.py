@@ -327,6 +327,12 @@ def test_the_records_recommend_a_method(arena, capsys):
     assert "Folds: arena." in out
 
 
+def test_people_are_kept_whole_where_they_are_known(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["recommend", "sjaffe"]) == 0
+    assert "persons whole." in " ".join(capsys.readouterr().out.split())
+
+
 def test_protocols_with_equal_folds_are_one_comparison(tiny):
     text = (tiny.root / "papers/tiny/paper.yaml").read_text()
     in_order = text.replace("scheme: kfold", "scheme: kfold, shuffle: false")

@@ -50,13 +50,11 @@ class Advice:
     lines: list[dict[str, Any]]
 
 
-def recommend(judge: Judge, data_set: DataSet, groups: bool, measure: str) -> Advice:
-    """Say which method is best on a data set; with ``groups``, for persons never seen."""
+def recommend(judge: Judge, data_set: DataSet, measure: str) -> Advice:
+    """Say which method is best on a data set, for persons never seen where persons are known."""
     found = [*_of_arena(judge, data_set, measure), *_of_protocols(judge, data_set, measure)]
     known = any(one.apart for one in found)
-    if groups and not known:
-        raise UserError(f"nothing has kept the persons of {data_set.id} apart. Leave out --groups")
-    fitting = [one for one in found if one.apart == groups and one.mean in one.scores]
+    fitting = [one for one in found if one.apart == known and one.mean in one.scores]
     if not fitting:
         raise UserError(
             f"nothing has run on {data_set.id} yet. Type `ldlrepro arena {data_set.id}`"

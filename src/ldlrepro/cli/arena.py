@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, counted, paragraph
-from ldlrepro.cli.verb import IDS, OF_WORKFLOW, flag, positive, takes, verb
+from ldlrepro.cli.verb import IDS, OF_WORKFLOW, positive, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say
 
@@ -144,10 +144,9 @@ def _own(args: argparse.Namespace, path: Path) -> int:
 
 @verb(
     takes("dataset", nargs="?", help=f"{IDS['dataset']}; default: all of the arena"),
-    flag("--groups", "for persons, or other groups, that training has not seen"),
     takes("--measure", default="kl", help="default: %(default)s"),
     table=True,
-    examples=["ldlrepro recommend", "ldlrepro recommend sbu_3dfe --groups"],
+    examples=["ldlrepro recommend", "ldlrepro recommend sbu_3dfe"],
 )
 def recommend(args: argparse.Namespace) -> int:
     """Say which method to use for data like a public set, by the records; or which leads overall.
@@ -167,7 +166,7 @@ def recommend(args: argparse.Namespace) -> int:
     project = judge.project
     if args.dataset:
         data_set = project.data_set(args.dataset)
-        found = advice.recommend(judge, data_set, args.groups, args.measure)
+        found = advice.recommend(judge, data_set, args.measure)
         return answer(args, found.lines, found.said)
     paths = standings.tables(HERE.results, project.root / "reference")
     board = standings.Standings(standings.read(paths), project.families, args.measure)

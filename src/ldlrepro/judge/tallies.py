@@ -78,8 +78,8 @@ class Tally:
 
 
 HOLDS_WHEN = (
-    "A number holds when it is met, the training mean and an ordinary forest miss it, and no "
-    "printed number of its data set helped to choose the settings."
+    "A number holds when it is met, the training mean misses it (for a forest, an ordinary forest "
+    "too), and no printed number of its data set helped to choose the settings."
 )
 
 

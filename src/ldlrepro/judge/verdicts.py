@@ -119,9 +119,10 @@ class VerdictRow:
             return ""
         too = [name for name, verdict in self.yardsticks.items() if verdict in MET]
         if self.holds:
+            missing = f"{' and '.join(self.yardsticks)} miss{'es' * (len(self.yardsticks) == 1)} it"
             why = (
-                "it is met, the training mean and an ordinary forest miss it, and no printed "
-                "number of its data set helped to choose the settings"
+                f"it is met, {missing}, and no printed number of its data set helped to choose the "
+                "settings"
             )
         elif self.verdict not in MET:
             why = "it is not met"
