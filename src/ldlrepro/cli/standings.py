@@ -144,21 +144,21 @@ def baselines(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(document(judge.project, found), indent=1))
         return 0
-    lines = [
-        {name: line[name] for name in sorted(line, key=lambda name: name == "measure")}
-        for line in (_to_read(baseline.line()) for baseline in found)
-    ]
+    lines = [_to_read(baseline.line()) for baseline in found]
     said = (
         f"{counted(len(found), 'mean')} of {shown} over the folds of complete records. To cite "
-        "them, write a folder with --out; it has the folds and the settings behind each."
+        "them, write a folder with --out; it has the folds and the settings behind each. Do not "
+        "cite one that is by print: printed numbers chose its settings."
     )
     return answer(args, lines, said)
 
 
 def _to_read(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line of numbers to cite with four significant digits; JSON has more."""
+    """Return a line of numbers to cite, what matters most first, with four significant digits."""
     numbers = ("mean", "std", "seeds low", "seeds high")
     given = {name: line[name] for name in numbers if line[name] is not None}
     # A sum that ends at -2e-17 is zero.
     told = {name: f"{round(value, DECIMALS) + 0.0:.4g}" for name, value in given.items()}
-    return {**line, **told}
+    first = {name: line[name] for name in ("dataset", "protocol", "method", "mean")}
+    by_print = {"by print": "yes" if line["by print"] else ""}
+    return first | by_print | {**line, **by_print, **told}
