@@ -216,14 +216,20 @@
     const common = meetings(chosen, places);
     const values = common.map((spot) => chosen.map((name) => sign * cell.get(`${spot}/${name}`).values[measure]));
     const found = common.length ? compare(values, common.map(familyOf)) : { ranks: [], p: null, friedman: null, refusal: chosen.length ? "no data set has all compared methods" : "no method is compared" };
-    const column = (index) => values.map((row) => row[index]);
     const failed = new Map();
     for (const { protocol, method, datasets } of failures) {
       const seen = protocolsChosen().includes(protocol) ? datasets.filter((dataset) => !datasetsOff.has(dataset)) : [];
       if (seen.length) failed.set(method, distinct([...(failed.get(method) || []), ...seen]));
     }
     for (const name of failed.keys()) if (!places.has(name)) places.set(name, new Set());
-    const won = (i, j) => column(i).filter((value, row) => value < values[row][j]).length;
+    const won = (i, j) => {
+      const ahead = new Map();
+      values.forEach((row, place) => {
+        const family = familyOf(common[place]);
+        ahead.set(family, (ahead.get(family) || 0) + Math.sign(row[j] - row[i]));
+      });
+      return [...ahead.values()].filter((sets) => sets > 0).length;
+    };
     const lines = [...places.keys()].map((name) => {
       const index = common.length ? chosen.indexOf(name) : -1;
       const mine = (common.length ? common : [...places.get(name)]).map((spot) => cell.get(`${spot}/${name}`)).filter(Boolean);
@@ -336,7 +342,7 @@
       return h("td", { class: "n", "data-p": p === null ? null : p.toPrecision(6), title: `${line.id} against ${other.id}: ${text}` }, score, sure ? h("b", null, " ●") : null);
     };
     return [h("h2", null, "Pair by pair"), h("div", { class: "scroll" }, h("table", { class: "plain pairs-board" },
-      h("caption", null, "Data sets that the method of the line wins against that of the column : loses to it."),
+      h("caption", null, "Families of data sets in which the method of the line beats that of the column on most sets : in which it loses on most."),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col", class: "n" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
       h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row" }, label(line, number), " ", h("small", null, line.id === line.title ? "" : breakable(line.id))), order.map((other) => cell(line, other)))))))];
   }
