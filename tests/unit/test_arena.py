@@ -288,7 +288,7 @@ def test_defaults_that_often_lose_to_the_mean_are_named():
     often = {"AAKNN": 1.2, "SABFGS": 1.001, "CatBoost": 1.5}
     found = board({"p": often, "q": {**often, "AAKNN": 1.1}, "r": {**often, "AAKNN": 0.5}})
     said = behind_the_mean(found)
-    assert "1 of 4 estimators are" in said  # CatBoost is no estimator of the library
+    assert "1 of 4 estimators is" in said  # CatBoost is no estimator of the library
     assert "one set in ten: AAKNN. Worse by any amount are 2: AAKNN, SABFGS." in said
 
 

@@ -299,8 +299,9 @@ def behind_the_mean(board: Standings) -> str:
     clearly, barely = worse(1.0 + CLEAR), worse(1.0)
     return (
         f"On the {len(shares)} sets of the [arena](choosing.md), with at most 1,000 rows each, "
-        f"{len(clearly) or 'none'} of {len(shares.columns)} estimators are worse than the training "
-        f"mean by more than {CLEAR:.0%} on more than one set in ten"
+        f"{len(clearly) or 'none'} of {len(shares.columns)} estimators "
+        f"{'is' if len(clearly) == 1 else 'are'} worse than the training mean by more than "
+        f"{CLEAR:.0%} on more than one set in ten"
         f"{': ' if clearly else ''}{', '.join(clearly)}. "
         f"Worse by any amount are {len(barely)}{': ' if barely else ''}{', '.join(barely)}."
     )
