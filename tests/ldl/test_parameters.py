@@ -1,4 +1,4 @@
-"""What parameters may be."""
+"""Values that parameters may have, and the complaints about others."""
 
 from __future__ import annotations
 

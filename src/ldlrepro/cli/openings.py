@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro.cli.output import counted, listed
+from ldlrepro.cli.output import counted
 
 if TYPE_CHECKING:
     from ldlrepro.judge.claims import ClaimRow
@@ -80,6 +80,7 @@ def of_status(row: Mapping[str, Any], cores: int) -> str:
 def of_claims(rows: Sequence[ClaimRow]) -> str:
     """Say how many claims have which verdict."""
     from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
+    from ldlrepro.report.conclusions import listed
 
     counts = Counter(row.verdict for row in rows)
     words = {

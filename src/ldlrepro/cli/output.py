@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TextIO
 
@@ -137,12 +137,6 @@ def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
     stream = stream or sys.stdout
     plain = not colour or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if plain or not stream.isatty() else f"\x1b[{colour}m{text}\x1b[0m"
-
-
-def listed(names: Iterable[str], word: str = "and") -> str:
-    """Join names as a sentence does: 'a, b and c'."""
-    *others, last = list(names)
-    return f"{', '.join(others)} {word} {last}" if others else last
 
 
 def counted(number: int, one: str, several: str = "") -> str:
