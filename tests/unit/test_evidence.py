@@ -61,6 +61,7 @@ def test_what_the_text_states_is_blind_and_needs_no_other_reading(three):
     assert [row.evidence for row in rows] == ["blind"] * 3
     assert {row.method_id for row in rows} == {"near"}
     assert all(row.holds for row in rows)
+    assert tally(rows).sentence().endswith(" are met, and 3 hold.")
 
 
 def test_where_the_text_misses_the_other_data_sets_choose(three):
@@ -72,7 +73,7 @@ def test_where_the_text_misses_the_other_data_sets_choose(three):
         ("worse", pytest.approx(0.8))
     ] * 3
     assert "leaving out each data set in turn gives the same in 3 of 3 cases" in rows[0].choice
-    assert tally(rows).holds == 3
+    assert "and 3 hold. For 3 of these, printed numbers of other" in tally(rows).sentence()
 
 
 def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkeypatch):

@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ldlrepro.catalogue import Paper
-from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, MISSED, VERDICTS, VerdictRow
+from ldlrepro.judge.verdicts import (
+    EVIDENCE,
+    JUDGED,
+    MET,
+    MISSED,
+    PREDICTED,
+    VERDICTS,
+    VerdictRow,
+)
 
 WITHIN = (0.01, 0.02, 0.05, 0.10)
 """Relative differences up to which cells are counted."""
@@ -25,6 +33,8 @@ class Tally:
     """Kind of reason -> missed cells that have one of it."""
     holds: int
     """Met cells that no yardstick meets, by settings that their data set did not choose."""
+    holds_predicted: int
+    """Those whose settings the print of the paper's other data sets chose."""
     untold: int
     """Met cells of which no yardstick is known: differences, seconds, no record of one."""
     other_settings: int
@@ -65,7 +75,13 @@ class Tally:
                 (self.holds, "holds", "hold"),
             )
         )
-        return f"Of {numbers}, {judged}: {met}, and {hold}."
+        said = f"Of {numbers}, {judged}: {met}, and {hold}."
+        if not self.holds_predicted:
+            return said
+        return (
+            f"{said} For {self.holds_predicted:,} of these, printed numbers of other data sets "
+            "chose the settings."
+        )
 
     @property
     def line(self) -> dict[str, int]:
@@ -113,6 +129,7 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
         evidence={name: sum(row.evidence == name for row in met) for name in EVIDENCE},
         reasons=dict(Counter(row.reason_kind for row in rows if row.reason_kind)),
         holds=sum(row.holds for row in met),
+        holds_predicted=sum(row.holds and row.evidence == PREDICTED for row in met),
         untold=sum(row.apart is None for row in met),
         other_settings=sum(row.other_settings for row in judged),
         differences=sorted(abs(row.difference) for row in judged if row.difference is not None),
