@@ -136,6 +136,9 @@ def test_a_number_holds_if_it_is_met_and_the_training_mean_misses_it(printed):
         (row,) = printed("kl,0.504,0.05,lower,,", local=by_key(unit, floor))
         assert row.yardsticks == {"the training mean": verdict}
         assert (row.verdict, row.evidence, row.holds) == ("reproduced", "blind", holds)
+    forest = scored({"kl": [0.5] * 4}, method="rf_reg")  # asked for forests only
+    (row,) = printed("kl,0.504,0.05,lower,,", local=by_key(unit, floor, forest))
+    assert (row.not_asked, row.holds) == ({"an ordinary forest": "reproduced"}, True)
     (row,) = printed("kl,0.504,0.05,lower,,", local=by_key(unit))
     assert (row.yardsticks, row.apart, row.holds) == ({"the training mean": ""}, None, False)
 

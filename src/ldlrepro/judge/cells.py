@@ -41,9 +41,16 @@ from ldlrepro.judge.verdicts import (
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
 from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
 
-TRAIN_MEAN, FOREST = "train_mean", "rf_reg"
-YARDSTICKS = ("the training mean", "an ordinary forest")
-"""Methods whose verdict in a cell shows whether that verdict could have failed."""
+TRAIN_MEAN = "train_mean"
+YARDSTICKS = {
+    "the training mean": TRAIN_MEAN,
+    "an ordinary forest": "rf_reg",
+    "the uniform distribution": "uniform",
+}
+"""Methods whose verdict in a cell shows whether that verdict could have failed.
+
+The first is asked for every method, the second for forests. What the others get is told beside it.
+"""
 NOT_AS_STATED = "a reading, for the paper as stated was not measured here"
 RANDOM_WEIGHTS = (
     "a trial: its network began from random weights, so no number of the paper is judged"
@@ -195,7 +202,7 @@ class _Cells:
         changed = bool(scored and cell.unit and _of_other_settings(cell.unit, scored))
         row = replace(row, verdict=_judged(row, row.measured), other_settings=changed)
         row = self._with_spread(row, cell, scored, std)
-        return replace(row, yardsticks=self._yardsticks(row, cell, std))
+        return self._with_yardsticks(row, cell, std)
 
     def _with_spread(
         self, row: VerdictRow, cell: Cell, scored: UnitScores | None, printed: str
@@ -288,24 +295,33 @@ class _Cells:
         trials = [row for row in scored.rows if row.params.get("random_weights")]
         return bool(trials) or (features is not None and features.random_weights is not None)
 
-    def _yardsticks(self, row: VerdictRow, cell: Cell, std: str) -> dict[str, str]:
-        """Return the verdicts of methods that know nothing, or little, in the same cell."""
-        if cell.unit is None or cell.base is not None or row.metric not in self.scores:
-            return {}
-        found = dict.fromkeys(YARDSTICKS if cell.unit.method.forest else YARDSTICKS[:1], "")
-        for name, method in zip(found, (TRAIN_MEAN, FOREST), strict=False):
-            unit = replace(cell.unit, method=self.plan.project.method(method))
-            scored = self.sources.best(unit)
-            values = scored.values(row.metric) if scored else []
-            if scored and values:
-                mean, own = scored.mean_and_std(values)
-                theirs = replace(
-                    row,
-                    noise=self.noise.std(unit, row.metric, own),
-                    band=band(row.printed, std, own),
-                )
-                found[name] = _judged(theirs, mean)
-        return found
+    def _with_yardsticks(self, row: VerdictRow, cell: Cell, std: str) -> VerdictRow:
+        """Add the verdicts of methods that know nothing, or little, in the same cell."""
+        unit = cell.unit
+        if unit is None or cell.base is not None or row.metric not in self.scores:
+            return row
+        methods = {name: self.plan.project.method(id) for name, id in YARDSTICKS.items()}
+        found = {
+            name: self._verdict_of(row, replace(unit, method=method), std)
+            for name, method in methods.items()
+        }
+        asked = list(YARDSTICKS)[: 2 if unit.method.forest else 1]
+        return replace(
+            row,
+            yardsticks={name: found[name] for name in asked},
+            not_asked={name: found[name] for name in found if name not in asked and found[name]},
+        )
+
+    def _verdict_of(self, row: VerdictRow, unit: Unit, std: str) -> str:
+        """Return the verdict of another unit in a cell; '' without a record."""
+        scored = self.sources.best(unit)
+        values = scored.values(row.metric) if scored else []
+        if not (scored and values):
+            return ""
+        mean, own = scored.mean_and_std(values)
+        noise = self.noise.std(unit, row.metric, own)
+        theirs = replace(row, noise=noise, band=band(row.printed, std, own))
+        return _judged(theirs, mean)
 
     def _measured(self, cell: Cell, scored: UnitScores) -> Numbers | None:
         metric = cell.row["metric"]

@@ -20,6 +20,7 @@ from ldlrepro.judge.verdicts import (
     BLIND,
     FITTED,
     FOLDS,
+    MET,
     NEITHER,
     PREDICTED,
     REPEATS,
@@ -134,6 +135,9 @@ def _worth(facts: Mapping[str, Any]) -> list[str]:
     for name, verdict in facts.get("yardsticks", {}).items():
         told = f"is judged {verdict}" if verdict else "has no number"
         lines.append(f"For comparison, {name} {told} here.")
+    for name, verdict in facts.get("not_asked", {}).items():
+        if verdict in MET:
+            lines.append(f"{name.capitalize()}, not asked of such a method, is {verdict} here too.")
     return lines
 
 

@@ -91,6 +91,8 @@ class VerdictRow:
     """The cell as the paper states it, where another reading judges it."""
     yardsticks: dict[str, str] = field(default_factory=dict)
     """Name of a yardstick -> the verdict that it gets in this cell; '' without a record."""
+    not_asked: dict[str, str] = field(default_factory=dict)
+    """The same of yardsticks that are not asked of this method, where they have a record."""
     other_settings: bool = False
     """Whether the record was made with other settings than the configuration has today."""
 

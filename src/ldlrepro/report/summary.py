@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
-from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VerdictRow
+from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.arena import leading, trade_off
 from ldlrepro.report.content import PaperPage
@@ -66,6 +67,19 @@ def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
         yield from ((paper.id, rows[paper]) for paper in papers)
         if len(papers) > 1:
             yield group, together
+
+
+def not_asked(rows: Rows) -> str:
+    """Say how many numbers that hold are met by yardsticks that are not asked there."""
+    hold = [row for mine in rows.values() for row in mine if row.holds]
+    known = Counter(name for row in hold for name in row.not_asked)
+    met = Counter(name for row in hold for name in row.not_asked if row.not_asked[name] in MET)
+    told = (
+        f"{name.capitalize()} has a record beside {known[name]} of the others that hold, and meets "
+        f"{met[name]}."
+        for name in sorted(known)
+    )
+    return " ".join(told) + "\n"
 
 
 def own_table(rows: Rows) -> str:
@@ -254,7 +268,11 @@ def renewed(plan: Plan) -> dict[str, str]:
     arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
         README: {"headline": f"{in_words(by_group(rows))}\n"},
-        TABLES: {"verdicts": verdict_table(rows), "own methods": own_table(rows)},
+        TABLES: {
+            "verdicts": verdict_table(rows),
+            "not asked": not_asked(rows),
+            "own methods": own_table(rows),
+        },
         LOOKS: {"looks": looks_table(project)},
         CHOOSING: {
             "arena": f"{standings_of_arena.sentence(arena)}\n",
