@@ -72,8 +72,18 @@ def test_where_the_text_misses_the_other_data_sets_choose(three):
     assert [(row.stated.verdict, row.stated.measured) for row in rows] == [
         ("worse", pytest.approx(0.8))
     ] * 3
-    assert "leaving out each data set in turn gives the same in 3 of 3 cases" in rows[0].choice
+    assert rows[0].choice.startswith("Judged by tiny/near@n_neighbors=2. Of the 3 readings")
+    assert "Next is tiny/near with" in rows[0].choice
+    assert "by it this number would be judged worse." in rows[0].choice
+    assert "not certain" not in rows[0].choice
     assert "and 3 hold. For 3 of these, printed numbers of other" in tally(rows).sentence()
+
+
+def test_a_choice_between_readings_that_fit_alike_is_not_certain(three):
+    """On one data set the second fits a little better, and on the other the third."""
+    means = ({"second": 0.5, "third": 0.51}, {"second": 0.51, "third": 0.5})
+    rows = three(dict.fromkeys(PLACES, 0.8), *({"toy": 0.5} | mean for mean in means))
+    assert rows[0].choice.endswith("the two differ by less than two standard errors.")
 
 
 def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkeypatch):

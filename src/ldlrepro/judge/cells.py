@@ -133,9 +133,10 @@ class _Cells:
             if chosen.verdict in JUDGED:
                 row, unit = chosen, choice.unit
         told = ""
-        if choice:
-            other = self._under(replace(cell, unit=choice.runner_up)).verdict
-            told = f"{choice.words} With it this number would be {other}."
+        if choice and unit and cell.unit:
+            told = choice.words(
+                unit, cell.unit, lambda other: self._under(replace(cell, unit=other)).verdict
+            )
         row = replace(row, choice=told, stated=None if unit == cell.unit else stated)
         return self._with_evidence(row, cell, unit, choice)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,9 @@ from ldlrepro.judge.bands import SeedNoise
 from ldlrepro.judge.scores import Sources, deviation
 from ldlrepro.plan import Cell, Plan, Unit, is_quoted
 from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
+
+FAR = 2
+"""Standard errors that two readings are apart where the choice between them is certain."""
 
 Surprises = Mapping[str, Sequence[float]]
 """Printed data set -> the surprise of its digits under each reading."""
@@ -38,20 +41,31 @@ class Choice:
     readings: int
     of: int
     """Data sets that chose."""
-    same: int
-    """Data sets that, left out in turn, leave the same reading chosen."""
-    in_all: int
-    """Data sets that were left out in turn."""
+    surprise: float
+    """Mean over the data sets that chose."""
+    next_surprise: float
+    certain: bool
+    """Whether the two means differ by more than ``FAR`` standard errors over the data sets."""
 
-    @property
-    def words(self) -> str:
-        """Say it in sentences; the last one names the runner-up."""
-        sets = "data set fit" if self.of == 1 else f"{self.of} data sets fit"
-        return (
-            f"The text leaves {self.readings} ways open. The numbers of the other {sets} "
-            f"{_named(self.unit)} best; leaving out each data set in turn gives the same in "
-            f"{self.same} of {self.in_all} cases. Next comes {_named(self.runner_up)}."
-        )
+    def words(self, judged: Unit, stated: Unit, verdict: Callable[[Unit], str]) -> str:
+        """Say which reading judges a number, which were left, and how sure the choice is."""
+        own = judged == self.unit
+        best = "it" if own else _named(self.unit)
+        others = "data set" if self.of == 1 else f"{self.of} data sets"
+        other = self.runner_up if own else self.unit
+        then = f"; by it this number would be judged {verdict(other)}"
+        said = [
+            f"Judged by {_named(judged)}{', as the paper states it' * (judged == stated)}.",
+            f"Of the {self.readings} readings that the text leaves open, {best} fits the numbers "
+            f"of the other {others} best, with a surprise of {self.surprise:.2f}"
+            f"{then * (not own)}.",
+            f"Next is {_named(self.runner_up)} with {self.next_surprise:.2f}{then * own}.",
+        ]
+        if not self.certain:
+            why = "over these data sets the two differ by less than two standard errors"
+            alone = "it rests on one data set"
+            said.append(f"The choice is not certain: {alone if self.of == 1 else why}.")
+        return " ".join(said)
 
 
 @dataclass(frozen=True)
@@ -88,10 +102,15 @@ class Readings:
         if not others:
             return None
         best, runner_up, *_ = ranked(surprises, others)
-        turns = [[name for name in surprises if name != left_out] for left_out in surprises]
-        same = sum(ranked(surprises, turn)[0] == best for turn in turns if turn)
+        gaps = [surprises[name][runner_up] - surprises[name][best] for name in others]
         return Choice(
-            readings[best], readings[runner_up], len(readings), len(others), same, len(turns)
+            readings[best],
+            readings[runner_up],
+            readings=len(readings),
+            of=len(others),
+            surprise=statistics.fmean(surprises[name][best] for name in others),
+            next_surprise=statistics.fmean(surprises[name][runner_up] for name in others),
+            certain=len(others) > 1 and statistics.fmean(gaps) > FAR * standard_error(gaps),
         )
 
     def table(self) -> list[ReadingRow]:
@@ -166,6 +185,10 @@ class Readings:
             noise.append(self.noise.std(unit, cell.row["metric"], stds[-1], drawn=True))
         of_stds = np.array(stds) / math.sqrt(2 * (len(values) - 1))
         return np.array(means + stds), np.concatenate([noise, of_stds]), unit.is_drawn
+
+
+def standard_error(values: Sequence[float]) -> float:
+    return statistics.stdev(values) / math.sqrt(len(values))
 
 
 def ranked(surprises: Surprises, names: Sequence[str]) -> list[int]:

@@ -120,13 +120,13 @@ def shown_by(where: str, project: Project) -> str:
 
 
 def _worth(facts: Mapping[str, Any]) -> list[str]:
-    """Return what the verdict is worth: as stated, seeds, evidence, and what yardsticks get."""
+    """Return what the verdict is worth: the reading, seeds, evidence, and what yardsticks get."""
     lines = []
+    if choice := facts.get("choice"):
+        lines.append(choice)
     if stated := facts.get("stated"):
         number = _rounded(stated["measured"], facts)
         lines.append(f"With the settings that the paper states: {number}, {stated['verdict']}.")
-    if choice := facts.get("choice"):
-        lines.append(f"Choice of settings: {choice}")
     if seeds := facts.get("seeds"):
         lines.append(f"Mean over {seeds} seeds; {facts['seeds_met']:.0%} of them meet the number.")
     if evidence := facts.get("evidence"):
