@@ -213,6 +213,14 @@ def test_an_answer_of_the_workflow_that_is_of_now_is_read(measured, judged):
     assert not MINE.exists()
 
 
+def test_where_neither_results_nor_the_checkout_are_nothing_is_written(measured, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    judge = Judge(measured.plan, Workspace(elsewhere / "results", elsewhere / "data"))
+    assert judge.answer(judge.project.paper("tiny")).rows
+    assert not list(elsewhere.iterdir())
+
+
 def test_an_old_answer_of_the_workflow_is_left_as_it_is_and_another_is_kept(measured, judged):
     from ldlrepro import cli
 

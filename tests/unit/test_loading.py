@@ -28,3 +28,8 @@ def test_class_that_cannot_be_found_is_refused_with_the_file(checkout, path, mes
     checkout.write("config/methods/m.yaml", f"title: m\nclass: {path}\n")
     with pytest.raises(UserError, match=message):
         checkout.project.method("m").estimator()
+
+
+def test_a_setting_that_no_fold_could_use_is_refused_before_the_first():
+    with pytest.raises(UserError, match="aa_knn@n_neighbors=abc': n_neighbors must be"):
+        PROJECT.method("aa_knn@n_neighbors=abc").refuse_mistakes()

@@ -67,15 +67,21 @@ def chosen(methods: Mapping[str, Any] | Sequence[str] | None, slow: bool) -> lis
         return [contender for contender in known.values() if slow or not contender.slow]
     if not isinstance(methods, Mapping):
         methods = dict.fromkeys(methods)
+    of_letters = {_letters(name): name for name in known}
     found = {}
     for name, estimator in methods.items():
         if estimator is not None:
             found[name] = Contender(name, "own", partial(copy_of, estimator))
-        elif name in known:
-            found[name] = known[name]
+        elif meant := of_letters.get(_letters(name)):
+            found[meant] = known[meant]
         else:
             raise UserError(f"no method is called '{name}' here.{nearest(name, known)}")
     return list({MEAN: known[MEAN], **found}.values())
+
+
+def _letters(name: str) -> str:
+    """Return a name without capitals and marks: AAKNN, AA-kNN and aa_knn are one method."""
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 # ---------------------------------------------------------------------- the table

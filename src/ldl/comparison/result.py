@@ -141,6 +141,11 @@ class Comparison:
     def winner(self) -> str:
         return next(iter(self.means))
 
+    @property
+    def has_winner(self) -> bool:
+        """Tell whether a method is better than the mean of the training labels."""
+        return self.winner != MEAN
+
     def gain(self, name: str) -> float:
         """Return by which share of the training mean's measure a method is better."""
         share = self.means[name] / self.means[MEAN]
@@ -194,11 +199,18 @@ class Comparison:
         name, value, floor = self.winner, self.means[self.winner], self.means[MEAN]
         measure = titled(self.measure)
         if len(self.means) == 1:
-            return "No method had the time to run. Give more, by time= or --time."
+            return "No method had the time to run. Give more: time=60, or --time 1m."
+        few = ""
+        if self.left_out:
+            ran = len(self.means) - 1
+            few = (
+                f" Only {ran} of {ran + len(self.left_out)} methods took part; with more time "
+                "another may win."
+            )
         if name == MEAN:
             return (
                 f"No method is better than the mean of the training labels ({measure} "
-                f"{value:.4f}): the features tell nothing that these methods find."
+                f"{value:.4f}): the features tell nothing that these methods find.{few}"
             )
         p = self.p(name, MEAN)
         said = (
@@ -222,7 +234,7 @@ class Comparison:
             )
         return said + (
             f" A choice made anew in each fold, without its tested rows, gives "
-            f"{self.chosen_blindly:.4f}: expect that of new data."
+            f"{self.chosen_blindly:.4f}: expect that of new data.{few}"
         )
 
     # ------------------------------------------------------------------ the winner

@@ -18,7 +18,7 @@ from ldl.comparison.contenders import MEAN
 from ldl.comparison.result import ALPHA, corrected_t, shown_p, titled
 from ldl.metrics import better
 from ldlrepro.arena.runs import ARENA
-from ldlrepro.arena.standings import method_of, read, tables
+from ldlrepro.arena.standings import method_of, read, spoken, tables
 from ldlrepro.catalogue import DataSet, Method
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.judging import Judge
@@ -141,9 +141,10 @@ def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
     alike = {method_of(name) for name in others if p(name) > ALPHA}
     folds = len(found.scores[first])
     said = (
-        f"Use {first}. On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
+        f"Use {spoken(first)}. On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
         f"{gain(first):.0%} better than the mean of the training labels. "
-        f"The next method, {others[0]}, has {means[others[0]]:.4f} (p = {p(others[0]):.2g}). "
+        f"The next method, {spoken(others[0])}, has {means[others[0]]:.4f} "
+        f"(p = {p(others[0]):.2g}). "
         f"{folds} folds cannot tell {len(alike)} of {len(methods)} other methods from the first. "
         f"Folds: {found.sources}{', persons whole' if found.apart else ''}."
     )

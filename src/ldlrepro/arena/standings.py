@@ -223,6 +223,12 @@ def method_of(name: str) -> str:
     return name.partition(",")[0]
 
 
+def spoken(name: str) -> str:
+    """Return a method and kind as they stand in a sentence: StructRF (tuned)."""
+    method, comma, kind = name.partition(", ")
+    return f"{method} ({kind})" if comma else method
+
+
 def lines(board: Standings) -> list[dict[str, str]]:
     """Return a line for each method and kind, the best first."""
     return [
@@ -251,15 +257,13 @@ def sentence(board: Standings) -> str:
             best.setdefault(method_of(row["method"]), row)
     near = [row for row in best.values() if row["high"] > first["low"]]
     said = (
-        f"{first['method'].replace(', ', ' (')}) wins most often over {len(board.losses)} public "
+        f"{spoken(first['method'])} wins most often over {len(board.losses)} public "
         f"sets of {len(board.by_family)} families. Its {titled(board.measure)} is "
         f"{first['gain']:.0%} below that of the training mean, and a fit takes "
         f"{first['fit_s']:.2g} CPU seconds. "
     )
     if near:
-        following = ", ".join(
-            f"{row['method'].replace(', ', ' (')}, {row['elo']:.0f})" for row in near[:3]
-        )
+        following = ", ".join(f"{spoken(row['method'])} with {row['elo']:.0f}" for row in near[:3])
         said += (
             f"It is not sure to lead. Over other families its Elo of {first['elo']:.0f} may lie "
             f"from {first['low']:.0f} to {first['high']:.0f} (95%), and {len(near)} of {len(best)} "

@@ -321,6 +321,13 @@ class Method(Value):
             model.set_params(weights=str(self._file_of_weights(weights)))
         return model
 
+    def refuse_mistakes(self) -> None:
+        """Refuse before the first fold what every fold would refuse."""
+        try:
+            self.estimator()._check_parameters()
+        except ValueError as error:
+            raise UserError(f"method '{self.id}': {error}") from None
+
     def _file_of_weights(self, named: str) -> Path:
         """Return the prepared file of weights; another path counts from the checkout."""
         if named in self.weights:

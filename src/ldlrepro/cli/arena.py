@@ -29,8 +29,8 @@ def duration(text: str) -> float:
 
 
 def names(text: str) -> list[str]:
-    """Parse names with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Parse names with commas between them, each once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 @verb(
@@ -131,14 +131,16 @@ def _own(args: argparse.Namespace, path: Path) -> int:
         verbose=not args.quiet,
     )
     program, page = folder / "best.py", folder / "index.html"
-    write_text(program, f"{table.imports}{found.imports}\n{table.code}{found.code}")
+    if found.has_winner:
+        write_text(program, f"{table.imports}{found.imports}\n{table.code}{found.code}")
     write_text(page, own_page(path.name, " ".join([table.seen, *table.remarks]), found))
     answer(args, lines_of(found), found.sentence, first=6)
     if not args.json:
         if found.left_out:
             print()
             print(paragraph(f"Left out (more time: --time): {', '.join(found.left_out)}."))
-        print(f"\nThe winner in code: {program}\nAs a page: {page.resolve().as_uri()}")
+        print(f"\nThe winner in code: {program}" * found.has_winner)
+        print(f"As a page: {page.resolve().as_uri()}")
     return 0
 
 

@@ -40,6 +40,11 @@ def judge_here(args: argparse.Namespace) -> Judge:
     from ldlrepro.judge.judging import Judge
 
     judge = Judge(plan_here(args), HERE)
+    if not judge.has_own_folder:
+        say(
+            "There are no results here, so the reference records answer. To use yours, type "
+            f"`cd {judge.project.root}`."
+        )
     if not getattr(args, "of_workflow", False) and (unknown := judge.unknown_records()):
         several = len(unknown) > 1
         say(

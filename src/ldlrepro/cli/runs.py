@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     plan = plan_here(args)
     unit = plan.unit(args.protocol, args.dataset, args.method)
+    unit.method.refuse_mistakes()
     seed = global_seed(plan.project, args.seed)
     if args.inputs:
         make_unit_inputs(plan.project, unit, seed, HERE)

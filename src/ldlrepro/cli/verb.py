@@ -78,6 +78,8 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and what to type."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
+        if message.startswith("unrecognized") and "," in message:
+            message += ". Write names without spaces between them, or all of them in quotes."
         for name in IDS:
             if message.startswith("unrecognized") and f"--{name}" in message:
                 message += f". Give the {name} without --{name}."

@@ -43,6 +43,8 @@ def read_own(
 ) -> OwnTable:
     """Read a table whose columns ``labels`` are the degrees; of a .mat file, a matrix of them."""
     table, reading, labels = _table(path, list(labels))
+    if table.empty:
+        raise UserError(f"{path}: the table has no rows, only the names of its columns")
     for name in [*labels, *ignore, *([groups] if groups else [])]:
         if name not in table.columns:
             listed = ", ".join(map(str, table.columns[:20]))
@@ -72,6 +74,8 @@ def read_own(
     if (np.abs(sums - 1) > 1e-3).any():
         remarks.append("Labels do not sum to 1; each row is divided by its sum.")
     D = D.div(sums, axis=0)
+    if np.allclose(D, D.iloc[0]):
+        raise UserError(f"{path}: all rows have the same labels, so there is nothing to learn")
     X = table.drop(columns=labels).astype(np.float64)
     if X.columns.empty:
         raise UserError(f"{path}: every column is a label or ignored; no feature is left")
@@ -119,11 +123,14 @@ def _dialect(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: not a table of text{zipped}. The arena reads {FORMATS}.")
     with open(path, encoding="utf-8-sig") as handle:
         head, rows = handle.readline(), handle.read()
+    if not (head + rows).strip():
+        raise UserError(f"{path}: the file is empty")
     separator = max(SEPARATORS, key=head.count)
     cells = rows.replace("\n", separator).split(separator)
     commas = separator != "," and any(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells)
     decimal = "," if commas else "."
-    return {"sep": separator, "decimal": decimal, "na_values": ["?"], "encoding": "utf-8-sig"}
+    told = {"sep": separator, "decimal": decimal, "na_values": ["?"], "encoding": "utf-8-sig"}
+    return told | ({"skipinitialspace": True} if f"{separator} " in head else {})
 
 
 def _of_matlab(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]:

@@ -142,6 +142,12 @@ class Judge:
                     return answer
         return None
 
+    @property
+    def has_own_folder(self) -> bool:
+        """Tell whether results are here, or the checkout: elsewhere no answer is kept."""
+        results = self.workspace.results.resolve()
+        return results.is_dir() or results.parent == self.project.root
+
     def answered_at(self, paper: Paper) -> int:
         """Return since when the current answer holds: the time of the newest file behind it."""
         kept = (self.workspace.answer(paper.id), self._of_hand(paper))
@@ -151,7 +157,9 @@ class Judge:
         """Judge a paper and keep the answer, if nothing that it rests on has changed meanwhile."""
         newest = self._last_change(paper)
         answer = self.anew(paper)
-        if self._last_change(paper) == newest:  # else a record came while this was judged
+        if self._last_change(paper) != newest:  # a record came while this was judged
+            return answer
+        if self.has_own_folder:
             with suppress(OSError):  # where only the workflow may write; the answer stands even so
                 write_answer(answer, self._of_hand(paper))
         return answer

@@ -66,9 +66,9 @@ class Question:
         return self.measure or self.protocol.select_by
 
     def check(self) -> None:
-        """Refuse mistakes in a method's file, and methods that see the labels that judge them."""
+        """Refuse mistakes in settings, and methods that see the labels that judge them."""
         for unit in self.units:
-            unit.method.estimator()
+            unit.method.refuse_mistakes()
             if unit.method.sees_test_labels:
                 raise UserError(
                     f"{unit.method.id} is given the labels that judge it: nothing to compare"

@@ -39,7 +39,6 @@ def run(
     fresh : bool, default=False
         Compute finished folds again.
     """
-    unit.method.estimator()  # mistakes in a method's file are no failed folds
     check_inputs(unit.data_set, unit.protocol, unit.method.needs.images, workspace)
     chunks = [Chunk.parse(unit, folds)] if folds else plan.chunks(unit)
     since, failures, lacking = 0.0, 0, ""
