@@ -69,7 +69,7 @@ def fresh_clone(tmp_path_factory) -> Path:
 
     def judge(folder: Path) -> str:
         project = Project.open()
-        (folder / "results").mkdir()
+        (folder / "results").mkdir(parents=True)
         papers = [*project.real_papers(), project.paper("peers")]
         Judge(Plan(project), Workspace(folder / "results", folder / "data")).answers(papers)
         return ""

@@ -116,8 +116,9 @@ def of_leaders(leaders: Sequence[Mapping[str, Any]], measure: str) -> str:
     methods = Counter(line["best method"].partition("@")[0] for line in leaders)
     best, times = methods.most_common(1)[0]
     return (
-        f"{best} has the best mean rank by {measure} in {times} of "
-        f"{counted(len(leaders), 'protocol')}. Name a paper to see whole rankings."
+        f"{counted(len(leaders), 'protocol')}, {counted(len(methods), 'best method')} by mean "
+        f"rank in {measure}. {best} is most often the best, {times} times. Name a paper to see "
+        "whole rankings. Methods have their ids here; `ldlrepro list methods` has the titles."
     )
 
 

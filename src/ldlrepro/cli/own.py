@@ -21,7 +21,7 @@ from ldlrepro.cli.verb import takes, verb
     examples=["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
 )
 def new(args: argparse.Namespace) -> int:
-    """Write files to start from: a paper, method, data set or measure of your own."""
+    """Write the files that a paper, method, data set or measure of your own begins with."""
     from datetime import date
 
     from ldlrepro.doctor.templates import write

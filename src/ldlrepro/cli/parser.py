@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -54,26 +55,24 @@ FIRST_HELP = 4
 MODULES = {
     name: module for group in GROUPS.values() for module, names in group.items() for name in names
 }
+CLAUSE = re.compile(r"[.:;](?:\s|$)")
 HEAD = """\
 usage: ldlrepro VERB ...
 
 Reproduces published label-distribution-learning results, number by number.
 """
-EPILOG = """\
+QUESTIONS = """\
 Questions:
-  ldlrepro verdicts                        which printed numbers hold, and what
-                                           does "hold" mean?
   ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl   why does this number hold?
   ldlrepro audit mslp                      I doubt a number: compute it again
-  ldlrepro recommend                       which method should I use?
   ldlrepro arena my.csv --labels a,b,c     which is best on my own data?
-  ldlrepro leaderboard                     which leads in a paper's comparison?
   ldlrepro new method my_method            how do I compare my own method?
   ldlrepro arena sjaffe --predictions FILE.parquet   where are raw predictions?
-  ldlrepro lint table.csv                  is this printed table possible?
   ldlrepro status mslp --cores 8           how long does a paper take?
   snakemake --cores 8 mslp                 how do I reproduce a paper?
   snakemake --profile profiles/slurm mslp  and on a SLURM cluster?
+"""
+EXIT_CODES = """\
 Exit codes:
   0    done
   1    done, but something is wrong: a fold failed, data are not available, or a
@@ -83,9 +82,11 @@ Exit codes:
   130  interrupted; finished folds are kept
 In the jobs of the workflow, failed folds and missing data end with 0, because
 they are rows of the results. The last job, `gate`, fails for failed folds.
+`ldlrepro completion --help` sets up the Tab key.
+"""
+WHERE = """\
 Run ldlrepro in the checkout, where results/ and data/ are. `ldlrepro VERB
---help` tells more about a verb. `ldlrepro completion --help` sets up the Tab
-key.
+--help` tells more about a verb, `ldlrepro --help --all` about all of them.
 """
 
 
@@ -127,13 +128,18 @@ def _help(everything: bool) -> str:
     for title, modules in shown:
         lines.append(f"{title}:")
         for name in (name for names in modules.values() for name in names):
-            told = textwrap.wrap(verb_of(name).text, 80 - INDENT)
+            text = verb_of(name).text
+            told = textwrap.wrap(text if everything else _short(text), 80 - INDENT)
             lines.append(f"  {name:<{INDENT - 2}}{told[0]}")
             lines += [" " * INDENT + line for line in told[1:]]
         lines.append("")
     if not everything:
         hidden = list(GROUPS.values())[FIRST_HELP:]
         others = [name for modules in hidden for names in modules.values() for name in names]
-        more = f"Others, which `ldlrepro --help --all` describes: {', '.join(others)}."
-        lines += [*textwrap.wrap(more, 80), ""]
-    return "\n".join([*lines, EPILOG])
+        lines += [*textwrap.wrap(f"Others: {', '.join(others)}.", 80), ""]
+    return "\n".join([*lines, QUESTIONS, *[EXIT_CODES] * everything, WHERE])
+
+
+def _short(text: str) -> str:
+    """Return the first clause of a verb's help."""
+    return f"{CLAUSE.split(text, maxsplit=1)[0]}."

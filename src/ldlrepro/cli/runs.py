@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     ],
 )
 def run(args: argparse.Namespace) -> int:
-    """Compute one unit: a method on a data set under a protocol. Its predictions are saved.
+    """Compute one method on one data set under a protocol. Its predictions are saved.
 
     An interrupted run keeps its finished folds.
     """

@@ -34,10 +34,10 @@ DECIMALS = 12
     ],
 )
 def leaderboard(args: argparse.Namespace) -> int:
-    """Say which method is best: rank the methods of each protocol over the data sets that all of
-    them have.
+    """Rank the methods of each protocol over the data sets that all of them have.
 
-    Without a paper or a protocol, one line per protocol names its best method.
+    Without a paper or a protocol, one line per protocol names its best method; protocols that only
+    repeat another with other seeds are left out.
     """
     from ldlrepro.report.content import PaperPage
     from ldlrepro.report.leaderboard import collect, standings
@@ -61,7 +61,9 @@ def leaderboard(args: argparse.Namespace) -> int:
     if args.json:
         return answer(args, [row for outcome in found for row in outcome.rows])
     if not args.paper:
-        leaders = [line for outcome in found if (line := _leader(outcome))]
+        protocols = project.protocols
+        seeds = {name for name, protocol in protocols.items() if protocol.noise_of}
+        leaders = [line for one in found if one.protocol not in seeds and (line := _leader(one))]
         return answer(args, leaders, openings.of_leaders(leaders, args.measure))
     for outcome in found:
         print(paragraph(openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."))
@@ -91,9 +93,9 @@ def _leader(outcome: Standings) -> dict[str, Any] | None:
         "protocol": outcome.protocol,
         "best method": first.contestant.id,
         "mean rank": f"{first.rank:.2f}",
-        "significantly better than": better,
         "data sets": len(outcome.datasets),
-        "settings by print": first.contestant.by_print,
+        "settings by print": "yes" if first.contestant.by_print else "",
+        "significantly better than": better,
     }
 
 

@@ -50,12 +50,19 @@ def _methods(args: argparse.Namespace, plan: Plan) -> int:
     for method in methods:
         variants.setdefault(method.base, []).append(method.id.removeprefix(method.base))
     rows = [
-        {"id": base, "title": plan.project.method(base).title, "variants": " ".join(mine[1:])}
+        {
+            "id": base,
+            "title": plan.project.method(base).title,
+            "class": plan.project.method(base).class_path.rpartition(".")[2],
+            "variants": " ".join(mine[1:]),
+        }
         for base, mine in variants.items()
     ]
     said = (
         f"{counted(len(rows), 'method')}, and {len(methods) - len(rows)} variants of them. A "
-        "variant's id is method@variant; settings work too: structrf@n_estimators=20."
+        "variant's id is method@variant; settings work too: structrf@n_estimators=20. The id is "
+        "what verbs take, the title what papers print, and the class what Python and the arena "
+        "use."
     )
     return answer(args, rows, said)
 

@@ -191,9 +191,9 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
     ],
 )
 def explain(args: argparse.Namespace) -> int:
-    """Explain one cell: the printed and the measured value, the verdict, why it misses, and the
-    closest other setting. --full shows everything about it. For a data set, say what its features
-    reveal.
+    """Say why a printed number holds or misses: the measured value, the verdict, the reading that
+    judged it, and the closest other setting. --full shows everything about it. For a data set, say
+    what its features reveal.
     """
     from ldlrepro.judge.explain import explain, summary
 

@@ -28,7 +28,7 @@ def entries(project: Project, titles: Collection[str] = ()) -> list[str]:
 
 def bibtex(entry: Mapping[str, Any]) -> str:
     """Return an entry of CITATION.cff as BibTeX."""
-    year = str(entry.get("year") or entry["date-released"])[:4]
+    year = str(entry.get("year") or entry.get("date-released", ""))[:4]
     first = entry["authors"][0]
     name = first.get("family-names", entry["title"].partition(":")[0])
     fields = {
@@ -45,7 +45,8 @@ def bibtex(entry: Mapping[str, Any]) -> str:
         "url": entry.get("url"),
     }
     lines = [f"  {key} = {{{value}}}," for key, value in fields.items() if value]
-    key = f"{_letters(name)}{year}{_letters(_first_word(entry['title']))}"
+    words = dict.fromkeys([_letters(name), year, _letters(_first_word(entry["title"]))])
+    key = "".join(words)
     return "\n".join([f"@{KINDS[entry['type']]}{{{key},", *lines, "}"])
 
 
