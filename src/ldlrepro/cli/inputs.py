@@ -7,7 +7,7 @@ import json
 import os
 
 from ldlrepro.cli.here import HERE, plan_here
-from ldlrepro.cli.output import counted, outcome
+from ldlrepro.cli.output import counted, outcome, paragraph
 from ldlrepro.cli.verb import DATASET, IDS, OF_WORKFLOW, PROTOCOL, SEED, count, flag, takes, verb
 from ldlrepro.core.progress import say
 
@@ -46,7 +46,7 @@ def fetch(args: argparse.Namespace) -> int:
         elif status.available:
             say(f"{name}: here, {counted(len(status.files), 'file')} checked")
         else:
-            say(f"{name}: not available: {status.reason}")
+            say(paragraph(f"{name}: not available: {status.reason}"))
     return outcome(here, args.of_workflow)
 
 
