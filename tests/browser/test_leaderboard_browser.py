@@ -149,7 +149,7 @@ def test_gains_are_those_of_python(board, pages):
     for line in standings(collect(PROJECT, pages), "first", "cv").lines:
         gain = "" if line.gain is None else f"{100 * line.gain:.1f} %"
         assert shown[line.contestant.id] == gain.replace("-0.0", "0.0")
-    assert shown["train_mean"] == "0.0 %"
+    assert shown["train_mean"] == "0.0%"
 
 
 def test_one_kind_of_data_set_is_ranked_alone(board):

@@ -34,7 +34,7 @@ def test_an_audit_says_how_likely_it_finds_one_altered_fold_and_what_its_records
     found = certificate(PROJECT, [paper("p")], checks(), extent(3))
     assert found["reruns"]["finds_one_altered_fold"] == 3 / 40
     chance, records = in_words(found)
-    assert "a probability of 7.5 %: 3 of 40 folds" in chance
+    assert "a probability of 7.5%: 3 of 40 folds" in chance
     assert records == "Records: 1 computed, 3 carried over."
     for sentence in (chance, records):
         assert sentence in audit_page(found, in_words(found))

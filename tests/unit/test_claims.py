@@ -103,7 +103,7 @@ def test_an_advantage_is_compared_between_data_sets():
     test = {**BEST, "values": ["a"]}
     assert judge({**test, "kind": "larger_advantage"}, rows).verdict == HOLDS
     claim = judge({**test, "kind": "smaller_advantage"}, rows)
-    assert (claim.verdict, claim.evidence) == (FAILS, "not: a (50.0 %) and b (10.0 %)")
+    assert (claim.verdict, claim.evidence) == (FAILS, "not: a (50.0%) and b (10.0%)")
 
 
 CURVE = {"4b": {(50, 20): 0.1, (100, 20): 0.09}}

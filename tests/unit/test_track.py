@@ -58,17 +58,17 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     assert re.fullmatch(r"\.\d{4}±\.\d{4}", tags["KL"])
     assert {name: tags[f"KL {name}"] for name in ("in print", "off by", "verdict")} == {
         "in print": "0.16",
-        "off by": "+25.0 %",
+        "off by": "+25.0%",
         "verdict": "worse",
     }
     ours = tags["KL"].replace(".", "0.").replace("±", " ± ")
     ran, _, why, *table = tags["mlflow.note.content"].splitlines()
     assert ran.startswith("**kNN, movie** as the paper `structrf` prints it. It ran as `knn`")
-    assert f"KL is {ours} here and 0.16 in print (+25.0 %): worse." in ran
+    assert f"KL is {ours} here and 0.16 in print (+25.0%): worse." in ran
     assert why == 'Why? `ldlrepro explain "structrf/6/Movie/kNN/kl"`'
     assert table[-2:] == [
-        f"| 6 | KL | {ours} | 0.16 | +25.0 % | worse | no |  |",
-        f"| 7 | KL | {ours} | 0.2 | +0.0 % | exact | no |  |",
+        f"| 6 | KL | {ours} | 0.16 | +25.0% | worse | no |  |",
+        f"| 7 | KL | {ours} | 0.2 | +0.0% | exact | no |  |",
     ]
     assert "prints no number of it" in found["lrr"].tags["mlflow.note.content"]
     assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]

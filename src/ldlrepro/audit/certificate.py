@@ -242,7 +242,7 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
     """Return, as sentences, what an audit can find and what its records are."""
     reruns = found["reruns"]
     records = ", ".join(f"{count} {name}" for name, count in found["records"].items())
-    share = f"{100 * reruns['finds_one_altered_fold']:.2g} %"
+    share = f"{100 * reruns['finds_one_altered_fold']:.2g}%"
     return [
         f"One fold altered together with its checksums is found with a probability of {share}: "
         f"{reruns['computed']} of {reruns['in_scope']} folds in scope were computed again.",

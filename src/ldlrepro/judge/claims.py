@@ -246,7 +246,7 @@ def _advantage(test: ClaimTest, evidence: Evidence) -> tuple[Count, Count]:
         chosen = [key for key in test.values if key in means]
         others = [key for key in means if key not in test.values]
         failing = tuple(
-            f"{a} ({100 * means[a]:.1f} %) and {b} ({100 * means[b]:.1f} %)"
+            f"{a} ({100 * means[a]:.1f}%) and {b} ({100 * means[b]:.1f}%)"
             for a in chosen
             for b in others
             if not sign * means[a] > sign * means[b]

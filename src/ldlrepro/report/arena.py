@@ -72,7 +72,7 @@ def trade_off(board: standings.Standings) -> str:
         sheet.text(x, bottom + 16, f"{10.0**power:g} s", LETTERS, "middle")
     for share in range(0, int(most * 100) + 1, 5):
         _, y = place(1.0, share / 100)
-        sheet.text(left - 8, y, f"{share} %", LETTERS, "end")
+        sheet.text(left - 8, y, f"{share}%", LETTERS, "end")
     sheet.text(left + across / 2, bottom + 34, "CPU seconds of a fit", LETTERS, "middle")
     best, ahead = 0.0, []
     for row in table.to_dict("records"):
@@ -99,7 +99,7 @@ def _list_of(sheet: Sheet, x: float, y: float, rows: Sequence[Mapping[Any, Any]]
         y += BAND
         sheet.text(x, y, f"{number}", LETTERS, font_weight="bold")
         sheet.text(x + 14, y, row["method"], LETTERS)
-        sheet.text(x + 214, y, f"{100 * row['gain']:.0f} %", LETTERS, "end")
+        sheet.text(x + 214, y, f"{100 * row['gain']:.0f}%", LETTERS, "end")
         sheet.text(x + 256, y, f"{row['fit_s']:.3f}", LETTERS, "end")
 
 

@@ -44,7 +44,7 @@ VERDICT_SIGNS = {
         VerdictSign(
             "reproduced",
             "✓",
-            "The measured mean is within 1 % of the printed one, or within two standard deviations "
+            "The measured mean is within 1% of the printed one, or within two standard deviations "
             "of what other seeds of the same protocol give.",
         ),
         VerdictSign(

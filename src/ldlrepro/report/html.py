@@ -265,7 +265,7 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         by_row=_by_row,
         percent=percent,
-        share=lambda value: f"{100 * value:.0f} %",
+        share=lambda value: f"{100 * value:.0f}%",
         code=reasons.marked_up,
         breakable=breakable,
         count=conclusions.count,

@@ -21,7 +21,7 @@ CAPTION = (
     "Average ranks over the data sets that have numbers of all these methods, the best on the "
     "left. A measured data set also counts where the table has no line for it. A bar joins "
     "neighbouring methods of which no two differ significantly: a Friedman test, then exact "
-    f"Wilcoxon signed rank tests with Holm's correction over all pairs, at {100 * ALPHA:g} %. Two "
+    f"Wilcoxon signed rank tests with Holm's correction over all pairs, at {100 * ALPHA:g}%. Two "
     "methods without a common bar need not differ; the leaderboard compares every pair. Where the "
     "data sets are too few for a test, there are no bars, and the order proves nothing. A "
     "misprinted number takes its data set out of that measure. The data sets of one family, such "

@@ -84,7 +84,7 @@ def not_asked(rows: Rows) -> str:
 
 def own_table(rows: Rows) -> str:
     """Return the counts of each paper's own methods in Markdown."""
-    shares = [f"within {100 * share:.0f} %" for share in WITHIN]
+    shares = [f"within {100 * share:.0f}%" for share in WITHIN]
     lines: list[Iterable[object]] = [
         ("own method of", "cells", "holds", *EVIDENCE, *JUDGED, *shares)
     ]

@@ -58,11 +58,11 @@ def mean_pair(mean: float | None, std: float | None, decimals: int) -> tuple[str
 
 
 def percent(share: float | None) -> str:
-    """Return a signed relative difference such as +3.2 %, or '' where it is undefined."""
+    """Return a signed relative difference such as +3.2%, or '' where it is undefined."""
     if share is None or not math.isfinite(share):
         return ""
     size = abs(100 * share)
-    return f"{100 * share:+.{1 if size < 99.95 else 0}f} %".replace("-", "−")
+    return f"{100 * share:+.{1 if size < 99.95 else 0}f}%".replace("-", "−")
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float, float | None] | None:

@@ -209,7 +209,7 @@ def narrow(shown: str) -> str:
 
 
 def _percent(cell: VerdictRow) -> str:
-    return "" if cell.difference is None else f"{100 * cell.difference:+.1f} %"
+    return "" if cell.difference is None else f"{100 * cell.difference:+.1f}%"
 
 
 def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
