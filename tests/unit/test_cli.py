@@ -85,7 +85,7 @@ def test_every_verb_of_a_rule_takes_what_its_rule_gives():
 def test_commands_of_the_examples_are_understood():
     project = Project.open()
     lines = [line for name in cli.verbs() for line in parser.verb_of(name).examples]
-    lines += [line.strip() for line in parser.EPILOG.splitlines() if "  ldlrepro" in line]
+    lines += [line.strip() for line in parser.QUESTIONS.splitlines() if "  ldlrepro" in line]
     for line in lines:
         words = shlex.split(line.partition("   ")[0])
         args = parser.parse(words[1:])
