@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 
@@ -31,8 +32,6 @@ MARKERS = {
 BEGINS = {"exact": -3.7, "near": -1, "better": -3.2, "worse": 3.2, "quoted": -2.7}
 """How far below the middle of a mark its outline begins."""
 WIDTH, ROW = 768, 40
-LIMITS = (1, 2, 5, 10, 20, 50, 100)
-"""Ends that the axis may have, in % of the printed number."""
 
 
 def agreement_figure(page: PaperPage) -> Figure:
@@ -41,7 +40,8 @@ def agreement_figure(page: PaperPage) -> Figure:
     if not any(row.difference is not None for row in page.rows):
         return Figure(title, blank("no printed number has been measured yet"))
     caption = (
-        "How far each measured number lies from the printed one. On the line the two agree. A "
+        "How far each measured number lies from the printed one. On the line the two agree. The "
+        "steps of the axis grow tenfold, so that numbers that are far off have room. A "
         "printed zero has no relative difference, and what was not measured has none; where a "
         "verdict has such cells, the legend counts the points and the cells."
     )
@@ -54,27 +54,32 @@ def _drawn(page: PaperPage) -> str:
     titles = [page.measure(measure) for measure in measures]
     sheet, left, top = Sheet(), 16 + text_width(titles, 13), 10
     bottom, right = top + ROW * len(measures), WIDTH - 24
-    furthest = max(abs(_percent(row)) for row in rows)
-    limit = next(end for end in LIMITS if furthest <= end)
-    middle, unit = (left + 8 + right) / 2, (right - left - 8) / 2 / limit
-    sheet.line((middle, top), (middle, bottom), stroke=SOFT)
+    places = [_place(row.difference or 0.0) for row in rows]
+    ticks = _ticks(min(places), max(places))
+    begin, unit = left + 8, (right - left - 8) / (_place(ticks[-1]) - _place(ticks[0]))
+
+    def across(place: float) -> float:
+        return begin + unit * (place - _place(ticks[0]))
+
+    sheet.line((across(0.0), top), (across(0.0), bottom), stroke=SOFT)
     sheet.line((left, top), (left, bottom), (right, bottom))
     for place, name in enumerate(titles):
         sheet.text(left - 8, top + ROW * (place + 0.5), name, 13, "end")
         sheet.line((left - 4, top + ROW * (place + 0.5)), (left, top + ROW * (place + 0.5)))
-    for part in (-1, -0.5, 0, 0.5, 1):
-        x = middle + part * limit * unit
+    for tick in ticks:
+        x = across(_place(tick))
         sheet.line((x, bottom), (x, bottom + 4))
-        sheet.text(x, bottom + 14, f"{part * limit:g}".replace("-", "−"), 13, "middle")
-    words = "measured minus printed, % of printed (cut at 100)"
-    sheet.text(middle, bottom + 36, words, 13, "middle")
+        sheet.text(x, bottom + 14, f"{100 * tick:,.0f}".replace("-", "−"), 13, "middle")
+    words = "measured minus printed, % of printed"
+    sheet.text((left + right) / 2, bottom + 36, words, 13, "middle")
     legend = []
     for verdict in MARKERS:
         mine = [row for row in rows if row.verdict == verdict]
         for place, row in enumerate(mine):
             # A fixed spread keeps points apart and the drawing the same on every run.
             height = measures.index(row.metric) + 0.5 + ((place * 7) % 11 - 5) / 18
-            _mark(sheet, verdict, middle + unit * _percent(row), top + ROW * height)
+            x = across(_place(row.difference or 0.0))
+            _mark(sheet, verdict, x, top + ROW * height)
         if mine:
             share = _share(mine, [row for row in printed if row.verdict == verdict])
             legend.append((verdict, f"{verdict} {share}"))
@@ -82,8 +87,19 @@ def _drawn(page: PaperPage) -> str:
     return sheet.svg(WIDTH, bottom + 78)
 
 
-def _percent(row: VerdictRow) -> float:
-    return 100 * max(-1.0, min(1.0, row.difference or 0.0))
+def _place(difference: float) -> float:
+    """Return where a relative difference lies: even steps near 0, from 1 % on tenfold ones."""
+    return math.copysign(math.log10(1 + 100 * abs(difference)), difference)
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """Return the relative differences that the axis names: 0, 1 %, 10 % and so on, both ways."""
+    ticks = [0.0]
+    while _place(ticks[0]) > least or len(ticks) == 1:
+        ticks.insert(0, 10 * ticks[0] or -0.01)
+    while _place(ticks[-1]) < most or ticks[-1] == 0:
+        ticks.append(10 * ticks[-1] or 0.01)
+    return ticks
 
 
 def _mark(sheet: Sheet, verdict: str, x: float, y: float) -> None:
