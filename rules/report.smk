@@ -8,7 +8,7 @@ rule report:
         answers=RULES.of_scope("results/compare/{paper}/answer.json"),
         figures=RULES.of_scope("results/figures/{paper}"),
         notebooks=RULES.scope_notebooks,
-        findings=local(RULES.scope_findings),
+        written=local(RULES.scope_written),
         arena=local(RULES.scope_arena),
     output:
         pages=report(

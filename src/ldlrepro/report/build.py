@@ -14,7 +14,7 @@ from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.report import notebooks
 from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.report.figures import read_figures
-from ldlrepro.report.findings import source
+from ldlrepro.report.written import source
 from ldlrepro.train import provenance
 
 

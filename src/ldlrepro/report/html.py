@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
-from ldlrepro.report import conclusions, reasons, subjects
+from ldlrepro.report import conclusions, reasons, subjects, written
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     VERDICT_SIGNS,
@@ -31,7 +31,6 @@ from ldlrepro.report.documents import (
     relative,
 )
 from ldlrepro.report.figures import write_figure
-from ldlrepro.report.findings import findings, source
 from ldlrepro.report.leaderboard import all_standings, board_data, collect
 from ldlrepro.report.record_views import record_data, shared
 from ldlrepro.report.tables import Grid, PageTables, page_tables, percent
@@ -100,6 +99,15 @@ def _rendered(
     def figure_link(page: PaperPage, name: str) -> str:
         return relative(documents.beside / "figures" / page.id / name, doc.folder)
 
+    def findings() -> str:
+        source = written.source(content.project)
+        return written.as_html(source, content.pages, link, doc.folder, ("findings",))
+
+    def note(page: PaperPage) -> str:
+        source = written.note(page.paper)
+        place = (page.id, written.NOTE)
+        return written.as_html(source, content.pages, link, doc.folder, place, 3) if source else ""
+
     early = "document.documentElement.classList.add('js');" + _asset("shared.js")
     drawn = {
         anchor(page.id, "figure", name): figure.image
@@ -128,15 +136,12 @@ def _rendered(
         early_script=early,
         scripts=scripts,
         script_hashes=[_content_hash(text) for text in (early, *scripts)],
-        findings=_findings(content, link, doc) if "findings" in doc.views else "",
+        findings=findings() if "findings" in doc.views else "",
+        note=note,
         drawings=packed(drawn) if drawn else "",
         records=packed(shared(records)) if records else "",
         places=packed(_places(context, link)),
     )
-
-
-def _findings(content: ReportContent, link: Callable[..., str], doc: Document) -> str:
-    return findings(source(content.project), content.pages, link, doc.folder)
 
 
 ABOUT = {
@@ -159,6 +164,7 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
         "claims": ("Claims", answer.claims),
         "figures": ("Figures", page.figures),
         "experiments": ("Experiments", answer.experiments),
+        written.NOTE: ("Reproduction note", written.note(page.paper)),
         "left-out": ("What was left out, and why", True),
         "seeds": ("Other seeds", any(row.fold_seeds for row in page.rows)),
         "persons": ("Persons apart", answer.persons),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ldlrepro.judge.misses import in_sentences
-from ldlrepro.report.findings import page_link, shown_by
+from ldlrepro.report.written import page_link, shown_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ def _name(where: str) -> str:
 def _address(where: str, content: ReportContent, link: Callable[..., str], folder: Path) -> str:
     papers = {page.id: page for page in content.pages}
     if where.partition("#")[0].endswith(".md"):
-        return page_link(content.project.root, where, folder)
+        return page_link(where, papers, link, folder)
     if where.startswith("ldlrepro "):
         cells = {row.cell for page in papers.values() for row in page.rows}
         parts = shown_by(shlex.split(where), papers, cells)

@@ -35,7 +35,7 @@ from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
 from ldlrepro.experiments import module_name
 from ldlrepro.judge import measures
 from ldlrepro.plan import Chunk, Plan, Unit, jobs
-from ldlrepro.report import findings, notebooks
+from ldlrepro.report import notebooks, written
 
 DATA = Path("data")
 WORKSPACE = Workspace(data=DATA)
@@ -403,10 +403,12 @@ class Rules:
         """Return all notebooks for the full report; the report of one paper needs none."""
         return self.notebook_pages() if wildcards.paper == "all" else []
 
-    def scope_findings(self, wildcards: Any) -> list[str]:
-        """Return the file of the findings, which the full report shows."""
-        written = findings.source(self.project)
-        return [_from_here(written)] if wildcards.paper == "all" and written.is_file() else []
+    def scope_written(self, wildcards: Any) -> list[str]:
+        """Return the written pages of a report: its papers' notes; of the full one the findings."""
+        found = [written.note(self.project.paper(name)) for name in self.scope(wildcards)]
+        if wildcards.paper == "all":
+            found.append(written.source(self.project))
+        return [_from_here(path) for path in found if path and path.is_file()]
 
     def scope_arena(self, wildcards: Any) -> list[str]:
         """Return the maintainers' tables of the arena, which the full report shows."""

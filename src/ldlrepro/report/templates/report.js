@@ -379,7 +379,7 @@
 
   for (const head of document.querySelectorAll("main thead th")) {
     const table = head.closest("table");
-    if (table.closest("#board") || table.tBodies.length === 0 || [...table.tBodies].every((body) => body.rows.length < 3)) continue;
+    if (table.closest("#board, .written") || table.tBodies.length === 0 || [...table.tBodies].every((body) => body.rows.length < 3)) continue;
     const button = h("button", { type: "button", class: "sort" }, [...head.childNodes]);
     button.addEventListener("click", () => sort(head));
     head.append(button);
