@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
-from ldlrepro.judge.tallies import WITHIN, Tally, tally
+from ldlrepro.judge.tallies import Tally, tally
 from ldlrepro.report import conclusions, reasons, subjects, written
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
@@ -69,7 +69,6 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "content": content,
         "pages": pages,
         "groups": [_group(papers, name) for name in dict.fromkeys(p.paper.group for p in papers)],
-        "within": WITHIN,
         "conclusions": conclusions,
         "methods": subjects.methods(papers),
         "data_sets": subjects.data_sets(papers),

@@ -135,14 +135,23 @@
     return notes.map((note) => h("p", null, [...note.querySelector(".reason").cloneNode(true).childNodes]));
   }
 
+  /** What the verdict of a cell means and what to type next, where no note says more. */
+  function meaningOf(cell) {
+    const label = cell.closest(".view").querySelector(`input[value="${cell.dataset.v}"]`).closest("label");
+    const name = cell.id.replace("/cell/", "");
+    const command = `ldlrepro explain ${/[^\w/.:@+-]/.test(name) ? `"${name}"` : name}`;
+    return h("p", null, label.title, " ", h("code", null, command), " shows its settings and what other settings give.");
+  }
+
   /** Below the row of a cell: what it says in full, its reasons, and where to go on. */
   function tell(cell) {
     const row = cell.closest("tr");
     const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
     const record = cell.querySelector("a.m")?.getAttribute("href");
+    const reasons = reasonsOf(cell);
     const numbers = [text(".m") ? `Measured ${text(".m")}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
     row.after(h("tr", { class: "told" }, h("td", { colspan: row.cells.length }, h("div", null,
-      h("p", null, numbers.join(", "), h("b", null, text(".v")), "holds" in cell.dataset ? ". The number holds." : null), reasonsOf(cell),
+      h("p", null, numbers.join(", "), h("b", null, text(".v")), "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
       h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink())))));
   }
 
