@@ -287,7 +287,7 @@ def misplaced_mass(text: str) -> Picture:
         least = max((low for low, _ in intervals.values()), default=0)
         most = min((high for _, high in intervals.values()), default=1)
         for measure, (low, high) in intervals.items():
-            wrong = least > most and (low == least or high == most)
+            wrong = low > most or high < least
             colour = WRONG if wrong else OURS
             axes.plot([low, high], [len(names)] * 2, color=colour, linewidth=5)
             names.append(f"{place}: {measure}")
@@ -295,7 +295,7 @@ def misplaced_mass(text: str) -> Picture:
     axes.set_yticks([place for place, name in enumerate(names) if name], filter(None, names))
     axes.invert_yaxis()
     axes.set_xlabel("share of each distribution that is in the wrong place")
-    axes.plot([], [], color=WRONG, linewidth=5, label="cannot both be right")
+    axes.plot([], [], color=WRONG, linewidth=5, label="cannot all be right")
     axes.plot([], [], color=OURS, linewidth=5, label="possible")
     axes.legend()
     return Picture("The mass that each measure allows to be misplaced.", _svg(figure))
