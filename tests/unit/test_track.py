@@ -61,9 +61,10 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
         "off by": "+25.0%",
         "verdict": "worse",
     }
+    assert tags["holds"] == "0 of 2"
     ours = tags["KL"].replace(".", "0.").replace("±", " ± ")
     ran, _, why, *table = tags["mlflow.note.content"].splitlines()
-    assert ran.startswith("**kNN, movie** as the paper `structrf` prints it. It ran as `knn`")
+    assert ran.startswith("**kNN, movie, ten_fold** as the paper `structrf` prints it. It ran as")
     assert f"KL is {ours} here and 0.16 in print (+25.0%): worse." in ran
     assert why == 'Why? `ldlrepro explain "structrf/6/Movie/kNN/kl"`'
     assert table[-2:] == [
@@ -105,7 +106,7 @@ def test_a_table_that_prints_no_kl_begins_with_what_it_prints_the_best_first(uri
 
 def test_a_failed_fold_marks_the_run_and_withholds_its_mean(uri):
     counts = sync(PAPER, TITLE, [make_unit(failed=(1,)), make_unit("lrr")], uri)
-    run = next(r for r in runs_of(uri) if r.info.run_name == "knn, movie")
+    run = next(r for r in runs_of(uri) if r.info.run_name == "knn, movie, ten_fold")
     assert counts.failed == 1
     assert run.info.status == "FAILED"
     assert run.data.tags["error"] == (

@@ -25,7 +25,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 6
+LAYOUT = 7
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -43,9 +43,9 @@ FIRST_VIEW_TAG = "mlflow.ldlrepro.firstView"
 PRINTED, OWN, CONTROL, OTHER = "printed", "own", "control", "other"
 """Roles of a run. A table shows what is printed and the user's own; its view *all runs* the others
 too, but for controls."""
-NOT_PRINTED = ["–", "–", "not printed"]
-"""Stand in for printed number, difference and verdict, for MLflow orders the columns of a table as
-its first runs have them."""
+NOT_PRINTED = ["–", "–", "not printed", "–"]
+"""Stand in for printed number, difference, verdict and what holds, for MLflow orders the columns of
+a table as its first runs have them."""
 ELSEWHERE = ["–", "–", "other row"]
 """The same, where another run of the method is judged by this number."""
 FIRST = ("kl", "mae")
@@ -97,7 +97,7 @@ def unit_run(
     """
     rows = list(rows)
     cells = [row for row in rows if row.unit_key == unit.key and row.measured is not None]
-    role = _role(unit, cells, own)
+    role, name = _role(unit, cells, own), _name(unit, cells, rows)
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
     end = max((e for _, e in spans if e), default=None)
@@ -105,7 +105,7 @@ def unit_run(
     return TrackedRun(
         key=unit.key,
         content=content_sha256(unit, cells),
-        name=_name(unit, cells),
+        name=name,
         # Reference records stand in git already.
         files=list(unit.files) if unit.source == LOCAL else [],
         failed=any(row.status == FAILED for row in unit.rows),
@@ -117,7 +117,7 @@ def unit_run(
         tags=_first_tags(unit, cells, rows)
         | {"role": role, "source": unit.source}
         | _score_tags(unit, cells)
-        | {"mlflow.note.content": _description(unit, cells, role)}
+        | {"mlflow.note.content": _description(name, unit, cells, role)}
         | _tags(unit.rows),
     )
 
@@ -130,12 +130,18 @@ def _role(unit: UnitScores, cells: Sequence[VerdictRow], own: Collection[str]) -
     return OWN if unit.method.partition("@")[0] in own else OTHER
 
 
-def _name(unit: UnitScores, cells: Sequence[VerdictRow]) -> str:
-    """Return the name that the paper prints, if it prints one: first what tells runs apart."""
-    if not cells:
-        return f"{unit.method}, {unit.dataset}"
-    cell = min(cells, key=lambda cell: bool(cell.setting))
-    return ", ".join(filter(None, [cell.setting, cell.method, unit.dataset]))
+def _name(unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictRow]) -> str:
+    """Return the name that the paper prints, if it prints one: first what tells runs apart.
+
+    A variant and a protocol beside the paper's own are named, so that no two runs look the same.
+    """
+    method, setting = unit.method, ""
+    if cells:
+        cell = min(cells, key=lambda cell: bool(cell.setting))
+        variant = unit.method.partition("@")[2]
+        method, setting = cell.method + f" ({variant})" * bool(variant), cell.setting
+    beside = "" if unit.protocol in {row.paper for row in rows} else unit.protocol
+    return ", ".join(filter(None, [setting, method, unit.dataset, beside]))
 
 
 def _printed_metrics(cells: Sequence[VerdictRow]) -> dict[str, float]:
@@ -174,7 +180,7 @@ def title_of(measure: str) -> str:
 def _first_columns(measure: str) -> list[str]:
     """Return the tags that a table begins with."""
     title = title_of(measure)
-    return [title, f"{title} in print", f"{title} off by", f"{title} verdict"]
+    return [title, f"{title} in print", f"{title} off by", f"{title} verdict", "holds"]
 
 
 def _first_tags(
@@ -186,11 +192,18 @@ def _first_tags(
     shown = narrow(mean_and_deviation(unit.scores.get(measure, ())))
     cell = next((cell for cell in cells if cell.metric == measure), None)
     if cell:
-        beside = [cell.printed, _percent(cell), cell.verdict]
+        beside = [cell.printed, _percent(cell), cell.verdict, _holding(cells)]
+    elif cells:
+        beside = [*ELSEWHERE, _holding(cells)]
     else:
-        beside = ELSEWHERE if cells else NOT_PRINTED * bool(rows)
+        beside = NOT_PRINTED * bool(rows)
     names = zip(_first_columns(measure), [shown, *beside], strict=False)
     return {name: text for name, text in names if text}
+
+
+def _holding(cells: Sequence[VerdictRow]) -> str:
+    """Return how many of the numbers that are printed of a run hold."""
+    return f"{sum(cell.holds for cell in cells)} of {len(cells)}"
 
 
 def mean_and_deviation(values: Sequence[float]) -> str:
@@ -215,8 +228,6 @@ def _percent(cell: VerdictRow) -> str:
 def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
     """Return what is read in a table: means with standard deviations, verdicts, folds."""
     tags = {f"{title_of(cell.metric)} verdict": cell.verdict for cell in reversed(cells)}
-    if cells:
-        tags["holds"] = f"{sum(cell.holds for cell in cells)} of {len(cells)} cells"
     tags["folds done"] = _folds_done(unit)
     shown = {name: narrow(mean_and_deviation(unit.scores[name])) for name in unit.scores}
     return tags | {title_of(name): text for name, text in shown.items() if text}
@@ -226,7 +237,7 @@ def _folds_done(unit: UnitScores) -> str:
     return f"{sum(row.status == OK for row in unit.rows)} of {len(unit.rows)}"
 
 
-def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> str:
+def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> str:
     """Return what ran and how it compares, with the command that tells more."""
     ran = f"under the protocol `{unit.protocol}`, {_folds_done(unit)} folds."
     if not cells:
@@ -235,7 +246,6 @@ def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> st
             f"Beside the other methods: `ldlrepro leaderboard --protocol {unit.protocol}`"
         )
     first = min(cells, key=lambda cell: cell.metric not in FIRST)
-    holds = sum(cell.holds for cell in cells)
     ours = mean_and_deviation(unit.scores.get(first.metric, ())) or f"{first.measured:.4g}"
     head = "table | measure | ours | printed | off by | verdict | holds | evidence"
     lines = [
@@ -246,9 +256,9 @@ def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> st
     ]
     return "\n".join(
         [
-            f"**{_name(unit, cells)}** as the paper `{first.paper}` prints it. It ran as "
+            f"**{name}** as the paper `{first.paper}` prints it. It ran as "
             f"`{unit.method}` {ran} {title_of(first.metric)} is {ours} here and {first.printed} in "
-            f"print ({_percent(first) or 'zero'}): {first.verdict}. **{holds} of {len(cells)} "
+            f"print ({_percent(first) or 'zero'}): {first.verdict}. **{_holding(cells)} "
             "printed numbers hold.**",
             "",
             f'Why? `ldlrepro explain "{first.cell}"`',
