@@ -102,7 +102,7 @@ def of_board(outcome: Standings) -> str:
         f"on {len(outcome.datasets)} data sets."
     )
     if outcome.compared.p is None:
-        return f"{said} The data sets are too few for a test of significance."
+        return f"{said} Too few data sets are independent for a test of so many methods."
     alike = len(ranked) - 1 - best.better_than
     return (
         f"{said} It is significantly better than {best.better_than} of the others; "

@@ -157,20 +157,20 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
     answer = page.answer
     parts = {
         "method": ("How it was run", True),
-        "readings": ("What the text leaves open", answer.readings),
+        "readings": ("Readings", answer.readings),
         "tables": ("Tables", tables.grids),
         "beside": ("Other runs", tables.leftovers),
         "claims": ("Claims", answer.claims),
         "figures": ("Figures", page.figures),
         "experiments": ("Experiments", answer.experiments),
         written.NOTE: ("Reproduction note", written.note(page.paper)),
-        "left-out": ("What was left out, and why", True),
+        "left-out": ("Left out", True),
         "seeds": ("Other seeds", any(row.fold_seeds for row in page.rows)),
         "persons": ("Persons apart", answer.persons),
         "leaks": ("Leak checks", answer.leaks),
         "photographs": ("Photographs", answer.photographs),
         "records": ("Records", page.units and not whole),
-        "notes": ("Notes", tables.notes),
+        "notes": ("Remarks", tables.notes),
     }
     return {name: title for name, (title, there) in parts.items() if there}
 

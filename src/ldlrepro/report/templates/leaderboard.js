@@ -313,7 +313,7 @@
     if (ranked.length < 2) return "";
     const best = ranked.reduce((one, other) => (other.rank < one.rank ? other : one));
     const said = `${best.title} comes first of ${ranked.length} methods by ${measure.title} on ${common.length} data sets.`;
-    if (!found.p) return `${said} The data sets are too few for a test of significance.`;
+    if (!found.p) return `${said} Too few data sets are independent for a test of so many methods.`;
     return `${said} It is significantly better than ${best.better} of the others; ${ranked.length - 1 - best.better} cannot be told from it.`;
   }
 
