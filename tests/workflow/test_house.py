@@ -174,7 +174,7 @@ IN_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){16,}")
 # Screenshots of MLflow, the only pictures that are not drawn.
 SCREENSHOTS = {
     "compare": "e3954ccc893b24cd689b40f4eca6d17baa997505a2d5cc4d0fa68bb0df615533",
-    "table": "ab399a9b6ce84286906beb9482e5165ba6847d22e85b325cc94521f14e4a6946",
+    "table": "f9c17e1306061360459c6974de439a14bd35da2f5383b4c898c216ba84469d6e",
 }
 
 
