@@ -88,12 +88,12 @@ def _drawn(page: PaperPage) -> str:
 
 
 def _place(difference: float) -> float:
-    """Return where a relative difference lies: even steps near 0, from 1 % on tenfold ones."""
+    """Return where a relative difference lies: even steps near 0, from 1% on tenfold ones."""
     return math.copysign(math.log10(1 + 100 * abs(difference)), difference)
 
 
 def _ticks(least: float, most: float) -> list[float]:
-    """Return the relative differences that the axis names: 0, 1 %, 10 % and so on, both ways."""
+    """Return the relative differences that the axis names: 0, 1%, 10% and so on, both ways."""
     ticks = [0.0]
     while _place(ticks[0]) > least or len(ticks) == 1:
         ticks.insert(0, 10 * ticks[0] or -0.01)
