@@ -61,11 +61,20 @@ def test_any_common_form_of_a_table_reads_alike(table, checkout):
     semicolons = read_own(write(table, "semi.csv", sep=";", decimal=","), LABELS, "who", [])
     parquet = read_own(Path("mine.parquet"), LABELS, "who", [])
     matlab = read_own(Path("mine.mat"), ["L"], None, [])
-    for other in (semicolons, parquet, matlab):
+    Path("spaced.csv").write_text(Path("mine.csv").read_text().replace(",", ", "))
+    spaced = read_own(Path("spaced.csv"), LABELS, "who", [])
+    for other in (semicolons, parquet, matlab, spaced):
         assert np.allclose(other.X, plain.X)
         assert np.allclose(other.D, plain.D)
     assert plain.groups.tolist() == table["who"].tolist()
     assert plain.seen == "60 rows, 4 features, 3 labels, 20 different values of who."
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "the file is empty"), ("a,b\n", "has no rows")])
+def test_a_table_without_rows_is_refused(checkout, text, words):
+    Path("mine.csv").write_text(text)
+    with pytest.raises(UserError, match=words):
+        read_own(Path("mine.csv"), LABELS, None, [])
 
 
 def test_what_misleads_is_said(table, checkout):
@@ -99,6 +108,7 @@ def test_what_misleads_is_said(table, checkout):
             "has the text 'x'. Write numbers, or leave columns with text out: --ignore a",
         ),
         ({"sad": -1.0}, {}, "negative values"),
+        (dict.fromkeys(LABELS, 1.0), {}, "all rows have the same labels"),
         ({"sad": "much"}, {}, "line 2, column 'sad' has the text 'much'. A label"),
     ],
 )

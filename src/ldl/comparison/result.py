@@ -204,8 +204,8 @@ class Comparison:
         if self.left_out:
             ran = len(self.means) - 1
             few = (
-                f" Only {ran} of {ran + len(self.left_out)} methods took part; with more time "
-                "another may win."
+                f" Only {ran} of {ran + len(self.left_out)} methods took part; one of the others "
+                "may be better."
             )
         if name == MEAN:
             return (
