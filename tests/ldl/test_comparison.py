@@ -112,7 +112,7 @@ def test_a_setting_that_cannot_be_fitted_is_not_chosen():
 
 
 def test_a_method_that_cannot_be_fitted_is_left_out_and_named():
-    found = compare(X, D, methods={"fails": Fails(), "AAKNN": None}, time=5, settings=2)
+    found = compare(X, D, methods={"fails": Fails(), "AAKNN": None}, time=30, settings=2)
     assert found.left_out == {"fails": "FloatingPointError: no optimum"}
     assert "Only 1 of 2 methods took part" in found.sentence
     assert set(found.means) == {MEAN, "AAKNN"}

@@ -178,6 +178,6 @@ def cite(args: argparse.Namespace) -> int:
     from ldlrepro.report.citation import entries
 
     project = plan_here(args).project
-    say("No release is out yet: add the address that you cloned, the commit and its year.")
     print("\n\n".join(entries(project, [project.paper(name).title for name in args.paper])))
+    say("No release is out yet: add the address that you cloned, the commit and its year.")
     return 0

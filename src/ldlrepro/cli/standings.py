@@ -39,6 +39,7 @@ def leaderboard(args: argparse.Namespace) -> int:
     Without a paper or a protocol, one line per protocol names its best method; protocols that only
     repeat another with other seeds are left out.
     """
+    from ldlrepro.judge.measures import directions
     from ldlrepro.report.content import PaperPage
     from ldlrepro.report.leaderboard import collect, standings
 
@@ -46,13 +47,14 @@ def leaderboard(args: argparse.Namespace) -> int:
     project = judge.project
     if args.protocol:
         args.paper = args.paper or [project.protocol(args.protocol).paper]
+    known = directions(project)
+    if args.measure not in known:
+        raise UserError(
+            f"no measure '{args.measure}'.{nearest(args.measure, known)} "
+            f"Choose from: {', '.join(known)}"
+        )
     answers = answers_of(judge, papers_of(project, args.paper))
     board = collect(project, [PaperPage.of(project, answer) for answer in answers])
-    if args.measure not in board.directions:
-        raise UserError(
-            f"no measure '{args.measure}'.{nearest(args.measure, board.directions)} "
-            f"Choose from: {', '.join(board.directions)}"
-        )
     found = [
         standings(board, paper, protocol, args.measure)
         for paper, protocol in board.protocols()
