@@ -84,6 +84,9 @@ def test_a_choice_between_readings_that_fit_alike_is_not_certain(three):
     means = ({"second": 0.5, "third": 0.51}, {"second": 0.51, "third": 0.5})
     rows = three(dict.fromkeys(PLACES, 0.8), *({"toy": 0.5} | mean for mean in means))
     assert rows[0].choice.endswith("the two differ by less than two standard errors.")
+    assert not rows[0].hinges  # the other would meet it too
+    stated, better, other = dict.fromkeys(PLACES, 0.8), {"toy": 0.5}, {"toy": 0.9}
+    assert three(stated, better | means[0], other | means[1])[0].hinges
 
 
 def test_a_reading_that_only_its_own_numbers_choose_judges_nothing(three, monkeypatch):

@@ -132,12 +132,16 @@ class _Cells:
             chosen = self._under(replace(cell, unit=choice.unit))
             if chosen.verdict in JUDGED:
                 row, unit = chosen, choice.unit
-        told = ""
+        if unit != cell.unit:
+            row = replace(row, stated=stated)
         if choice and unit and cell.unit:
-            told = choice.words(
-                unit, cell.unit, lambda other: self._under(replace(cell, unit=other)).verdict
+            other = choice.other_than(unit)
+            verdict = self._under(replace(cell, unit=other)).verdict
+            row = replace(
+                row,
+                choice=choice.words(unit, cell.unit, verdict),
+                hinges=unit != cell.unit and not choice.certain and verdict not in MET,
             )
-        row = replace(row, choice=told, stated=None if unit == cell.unit else stated)
         return self._with_evidence(row, cell, unit, choice)
 
     def _by_any_reading(self, stated: VerdictRow, cell: Cell) -> VerdictRow:

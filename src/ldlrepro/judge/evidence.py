@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,13 +47,16 @@ class Choice:
     certain: bool
     """Whether the two means differ by more than ``FAR`` standard errors over the data sets."""
 
-    def words(self, judged: Unit, stated: Unit, verdict: Callable[[Unit], str]) -> str:
-        """Say which reading judges a number, which were left, and how sure the choice is."""
+    def other_than(self, judged: Unit) -> Unit:
+        """Return the best reading, or the next one where the best judges."""
+        return self.runner_up if judged == self.unit else self.unit
+
+    def words(self, judged: Unit, stated: Unit, verdict: str) -> str:
+        """Say which reading judges, the verdict under the other, and how sure the choice is."""
         own = judged == self.unit
         best = "it" if own else _named(self.unit)
         others = "data set" if self.of == 1 else f"{self.of} data sets"
-        other = self.runner_up if own else self.unit
-        then = f"; by it this number would be judged {verdict(other)}"
+        then = f"; by it this number would be judged {verdict}"
         said = [
             f"Judged by {_named(judged)}{', as the paper states it' * (judged == stated)}.",
             f"Of the {self.readings} readings that the text leaves open, {best} fits the numbers "

@@ -87,6 +87,8 @@ class VerdictRow:
     """What the print had a say in, where the evidence is 'fitted'."""
     choice: str = ""
     """How the other data sets chose the reading, where the paper leaves something open."""
+    hinges: bool = False
+    """Whether another reading, which may fit the other data sets as well, would not meet it."""
     stated: VerdictRow | None = None
     """The cell as the paper states it, where another reading judges it."""
     yardsticks: dict[str, str] = field(default_factory=dict)

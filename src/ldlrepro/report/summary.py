@@ -69,17 +69,23 @@ def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
             yield group, together
 
 
-def not_asked(rows: Rows) -> str:
-    """Say how many numbers that hold are met by yardsticks that are not asked there."""
+def under_doubt(rows: Rows) -> str:
+    """Say how many of the numbers that hold would not before a stricter judge."""
     hold = [row for mine in rows.values() for row in mine if row.holds]
     known = Counter(name for row in hold for name in row.not_asked)
     met = Counter(name for row in hold for name in row.not_asked if row.not_asked[name] in MET)
-    told = (
-        f"{name.capitalize()} has a record beside {known[name]} of the others that hold, and meets "
-        f"{met[name]}."
+    other = [row for row in hold if row.stated]
+    told = [
+        f"- {name.capitalize()} is not asked of {known[name]} of them where it has a record, and "
+        f"meets {met[name]}."
         for name in sorted(known)
+    ]
+    told.append(
+        f"- {len(other)} hold under another reading than the stated one. For "
+        f"{sum(row.hinges for row in other)} of these the next reading may fit the other data sets "
+        "as well, and would not meet them."
     )
-    return " ".join(told) + "\n"
+    return "\n".join(told) + "\n"
 
 
 def own_table(rows: Rows) -> str:
@@ -270,7 +276,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         README: {"headline": f"{in_words(by_group(rows))}\n"},
         TABLES: {
             "verdicts": verdict_table(rows),
-            "not asked": not_asked(rows),
+            "doubt": under_doubt(rows),
             "own methods": own_table(rows),
         },
         LOOKS: {"looks": looks_table(project)},
