@@ -58,7 +58,7 @@ class Choice:
         others = "data set" if self.of == 1 else f"{self.of} data sets"
         then = f"; by it this number would be judged {verdict}"
         said = [
-            f"Judged by {_named(judged)}{', as the paper states it' * (judged == stated)}.",
+            f"Judged by {_named(judged)}{', the first reading of the text' * (judged == stated)}.",
             f"Of the {self.readings} readings that the text leaves open, {best} fits the numbers "
             f"of the other {others} best, with a surprise of {self.surprise:.2f}"
             f"{then * (not own)}.",

@@ -126,7 +126,7 @@ def _worth(facts: Mapping[str, Any]) -> list[str]:
         lines.append(choice)
     if stated := facts.get("stated"):
         number = _rounded(stated["measured"], facts)
-        lines.append(f"With the settings that the paper states: {number}, {stated['verdict']}.")
+        lines.append(f"Under the first reading of the text: {number}, {stated['verdict']}.")
     if seeds := facts.get("seeds"):
         lines.append(f"Mean over {seeds} seeds; {facts['seeds_met']:.0%} of them meet the number.")
     if evidence := facts.get("evidence"):
