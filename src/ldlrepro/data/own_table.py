@@ -45,7 +45,8 @@ def read_own(
     table, reading, labels = _table(path, list(labels))
     if table.empty:
         raise UserError(f"{path}: the table has no rows, only the names of its columns")
-    for name in [*labels, *ignore, *([groups] if groups else [])]:
+    dropped = [*ignore, *([groups] if groups else [])]
+    for name in [*labels, *dropped]:
         if name not in table.columns:
             listed = ", ".join(map(str, table.columns[:20]))
             raise UserError(
@@ -54,9 +55,11 @@ def read_own(
             )
     if len(labels) < 2:
         raise UserError("--labels needs at least two columns, such as --labels happy,sad,angry")
-    table = table.drop(columns=list(ignore))
+    if twice := [name for name in dropped if name in labels]:
+        raise UserError(f"{path}: the column '{twice[0]}' is a label already; name it only once")
     remarks: list[str] = []
-    of = table.pop(groups).to_numpy() if groups else None
+    of = table[groups].to_numpy() if groups else None
+    table = table.drop(columns=dropped)
     _demand_numbers(path, table, labels)
     kept = table.notna().all(axis=1).to_numpy()
     _note_left_out(kept, "have gaps", remarks)
@@ -79,7 +82,7 @@ def read_own(
     X = table.drop(columns=labels).astype(np.float64)
     if X.columns.empty:
         raise UserError(f"{path}: every column is a label or ignored; no feature is left")
-    code = _code(reading, labels, [*ignore, *([groups] if groups else [])])
+    code = _code(reading, labels, dropped)
     return _looked_at(X, D, of, groups, code, remarks)
 
 
