@@ -102,6 +102,8 @@ def test_what_misleads_is_said(table, checkout):
     [
         ({}, {"labels": ["calm", "gald"]}, "no column 'gald'. Did you mean 'glad'?"),
         ({}, {"labels": ["calm"]}, "at least two columns"),
+        ({}, {"groups": "sad"}, "the column 'sad' is a label already"),
+        ({}, {"ignore": ["sad"]}, "the column 'sad' is a label already"),
         (
             {"a": "x"},
             {},
@@ -134,9 +136,10 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
     folder = Path("results/arena/own/mine")
     assert "<h1>mine.csv</h1>" in (folder / "index.html").read_text()
     program = (folder / "best.py").read_text()
-    assert len(program.splitlines()) <= 10
+    assert len(program.splitlines()) <= 11
     check = f"{program}\nassert X.shape == (60, 4)\n"
-    subprocess.run([sys.executable, "-c", check], check=True)
+    shown = subprocess.check_output([sys.executable, "-c", check], text=True)
+    assert len(shown.splitlines()) == 6  # the labels, and the first five rows
     assert cli.main([*asked, *few, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["method"] for row in rows] == ["SABFGS", "AAKNN", "TrainMean"]

@@ -31,6 +31,8 @@ GROWTH = 1.5
 """Power of the number of rows by which the cost of a fit is taken to grow."""
 FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
 """Shares of the time for these fits and for runs with defaults, and of the rest for tuning."""
+LEAST = 1e-9
+"""Seconds of a search when the time is over; 0 would ask for the defaults alone."""
 MUCH_LESS = 0.2
 """Share of the time of a search below which an earlier one is done again."""
 IN_NO_HURRY = 1800.0
@@ -87,7 +89,7 @@ class Arena:
 
     Every method runs with its defaults on every outer fold. The six that do best on rows held out
     of the training rows are tuned on such rows. Tested rows decide nothing but the final order.
-    Methods that would take too long are left out, and named.
+    Methods that would take too long are left out, and named, unless ``store`` has their folds.
 
     Parameters
     ----------
@@ -133,16 +135,18 @@ class Arena:
         shared = (of, self.measure, max(2, self.settings), 0.0, self.random_state)
         tasks = [Task(X, D, train, test, *shared) for train, test in outer]
         kept = self._kept(tasks)
-        contenders, left_out = self._affordable(tasks[0])
+        contenders, left_out = self._affordable(tasks, kept)
         begun = clock.monotonic()
         found = self._searched(contenders, tasks, kept)
         wall = (clock.monotonic() - begun) * self.workers
         cpu = sum(one.search_s for each in found.values() for one in each)
         order = sorted(contenders, key=lambda one: _mean_loss(found[one.name]))
-        leaders = [one for one in order if one.space and one.name != MEAN][:LEADERS]
+        tunable = [one for one in order if one.space and one.name != MEAN]
+        leaders, others = tunable[:LEADERS], tunable[LEADERS:]
+        leaders += [one for one in others if not _missing(one, "tuned", self.folds, kept)]
         left = max(0.0, self.time - (clock.monotonic() - self.started)) * self.workers
         pace = min(1.0, cpu / wall)  # CPU seconds in a second of this machine, which may be busy
-        each = FOR_TUNING * pace * left / max(1, len(leaders) * (self.folds + 1))
+        each = max(LEAST, FOR_TUNING * pace * left / max(1, len(leaders) * (self.folds + 1)))
         longer = [replace(task, seconds=each) for task in tasks]
         found |= self._searched(leaders, longer, kept)
         entries = [Entry(one, found[one.name], one in leaders) for one in contenders]
@@ -159,17 +163,24 @@ class Arena:
     def workers(self) -> int:
         return self.n_jobs if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
 
-    def _affordable(self, task: Task) -> tuple[list[Contender], dict[str, str]]:
+    def _affordable(
+        self, tasks: Sequence[Task], kept: Path | None
+    ) -> tuple[list[Contender], dict[str, str]]:
         """Keep methods, the cheapest first, whose defaults fit into their share of the time.
 
-        The cost of each is foreseen by a fit to few rows.
+        The cost of each is foreseen by a fit to few rows. Finished folds cost nothing.
         """
-        contenders = chosen(self.methods, slow=self.time >= IN_NO_HURRY)
+        known, task = chosen(self.methods, slow=True), tasks[0]
+        missing = {one.name: _missing(one, "default", self.folds, kept) for one in known}
+        quick = {one.name for one in chosen(self.methods, slow=self.time >= IN_NO_HURRY)}
+        contenders = [one for one in known if one.name in quick or not missing[one.name]]
+        costs = {one.name: 0.0 for one in contenders if one.name == MEAN or not missing[one.name]}
         few = np.random.default_rng(self.random_state).permutation(task.train)[:TRIAL_ROWS]
-        self._say(f"a fit of {len(few)} rows for each of {len(contenders)} methods, for its cost")
-        trial = replace(task, train=few, settings=1)
-        jobs: list[Job] = [(one.name, one, trial, None) for one in contenders if one.name != MEAN]
-        costs, left_out = {MEAN: 0.0}, dict[str, str]()
+        trial, left_out = replace(task, train=few, settings=1), dict[str, str]()
+        jobs: list[Job] = [
+            (one.name, one, trial, None) for one in contenders if one.name not in costs
+        ]
+        self._say(f"a fit of {len(few)} rows for each of {len(jobs)} methods, for its cost")
         fits = len(task.splits()) + 1
         grown = max(1.0, len(task.train) / len(few)) ** GROWTH
         twice = self._in_time(jobs * 2, FOR_TRIALS)  # the first loads and compiles
@@ -182,14 +193,14 @@ class Arena:
                 left_out[name] = searched.error
         untried = {one.name for one in contenders} - costs.keys() - left_out.keys()
         left_out |= dict.fromkeys(untried, "too little time to try it")
-        spent, kept = 0.0, []
+        spent, affordable = 0.0, set[str]()
         for name in sorted(costs, key=lambda name: costs[name]):
-            spent += costs[name] * self.folds
+            spent += costs[name] * missing[name]
             if spent <= FOR_DEFAULTS * self.time * self.workers:
-                kept.append(name)
+                affordable.add(name)
             else:
                 left_out[name] = f"too slow for the time: about {costs[name]:.0f} s a fold"
-        return [one for one in contenders if one.name in kept], left_out
+        return [one for one in contenders if one.name in affordable], left_out
 
     # ------------------------------------------------------------------ running and keeping
 
@@ -285,6 +296,15 @@ def _one(
     searched = search(contender, task, tried)
     files.save(path, searched, {"code": code, "seconds": task.seconds})
     return name, searched, ""
+
+
+def _missing(contender: Contender, stage: str, folds: int, kept: Path | None) -> int:
+    """Return how many folds of a method are not finished."""
+    if kept is None:
+        return folds
+    code = _code(contender)
+    found = [files.load(kept / f"{contender.name}.{fold}.{stage}.npz") for fold in range(folds)]
+    return sum(one is None or one[1]["code"] != code for one in found)
 
 
 def _code(contender: Contender) -> str:

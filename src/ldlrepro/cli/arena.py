@@ -132,7 +132,10 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     )
     program, page = folder / "best.py", folder / "index.html"
     if found.has_winner:
-        write_text(program, f"{table.imports}{found.imports}\n{table.code}{found.code}")
+        shown = 'print(labels, model.predict(X[:5]).round(3), sep="\\n")\n'
+        write_text(program, f"{table.imports}{found.imports}\n{table.code}{found.code}{shown}")
+    else:
+        program.unlink(missing_ok=True)
     write_text(page, own_page(path.name, " ".join([table.seen, *table.remarks]), found))
     answer(args, lines_of(found), found.sentence, first=6)
     if not args.json:
