@@ -147,7 +147,7 @@ def test_gains_are_those_of_python(board, pages):
     choose(board, protocol="cv", measure="kl")
     shown = dict(zip(column(board, "method"), column(board, "gain"), strict=True))
     for line in standings(collect(PROJECT, pages), "first", "cv").lines:
-        gain = "" if line.gain is None else f"{100 * line.gain:.1f} %"
+        gain = "" if line.gain is None else f"{100 * line.gain:.1f}%"
         assert shown[line.contestant.id] == gain.replace("-0.0", "0.0")
     assert shown["train_mean"] == "0.0%"
 
