@@ -375,6 +375,8 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
     assert "(0.0399" in cell.inner_text()
     assert "worse" in cell.inner_text()
     sync_api.expect(cell).to_be_in_viewport()
+    name = page.locator("tr:has(td.here) th").bounding_box()
+    assert cell.bounding_box()["x"] >= name["x"] + name["width"]
 
 
 def test_a_phone_shows_the_sentence_a_menu_and_a_cell_with_its_reason(browser, reference):

@@ -480,7 +480,7 @@
       showOnly(view, "");
       target.closest("td").classList.add("here");
       tell(target);
-      arriveAt(target, { block: "center", inline: "start" });
+      arriveAt(target, { block: "center", inline: "nearest" });
       target.querySelector("a")?.focus({ preventScroll: true });
     } else {
       if (second === "table") showOnly(view, "");
