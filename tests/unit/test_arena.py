@@ -134,7 +134,9 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
     assert out.startswith("Use SABFGS. Its KL is")
     assert "60 rows, 4 features, 3 labels" in err
     folder = Path("results/arena/own/mine")
-    assert "<h1>mine.csv</h1>" in (folder / "index.html").read_text()
+    page = (folder / "index.html").read_text()
+    assert "<h1>mine.csv</h1>" in page
+    assert page.count('<td class="gain v-reproduced" style="--length: 100%">') == 1
     program = (folder / "best.py").read_text()
     assert len(program.splitlines()) <= 11
     check = f"{program}\nassert X.shape == (60, 4)\n"

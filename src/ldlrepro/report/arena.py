@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.arena import standings
-from ldlrepro.report.svg import SOFT, Sheet, text_width
+from ldlrepro.report.svg import SOFT, Sheet
 
 if TYPE_CHECKING:
     from ldl.comparison.result import Comparison
@@ -18,22 +18,16 @@ NOTABLE = 0.003
 GOOD, OTHER = "#2f855a", "#a0aec0"
 
 
-def gains_picture(found: Comparison) -> str:
-    """Draw a bar for each method: how much better it is than the training mean."""
-    rows = found.table.to_dict("records")
-    names = [row["method"] for row in rows]
-    told = [f"{row[found.measure]:.4f}, {row['gain']:.0%}" for row in rows]
-    left, right = (text_width(words, LETTERS) + 16 for words in (names, told))
-    height, most = BAND * len(rows) + 16, max(0.0, *found.table["gain"]) or 1.0
-    sheet = Sheet()
-    sheet.rectangle(0, 0, WIDTH, height, "white")
-    for place, (row, words) in enumerate(zip(rows, told, strict=True)):
-        y, length = BAND * place + 8, max(0.0, row["gain"]) / most * (WIDTH - left - right)
-        colour = GOOD if row["method"] in found.alike else OTHER
-        sheet.text(left - 8, y + BAND / 2 - 2, row["method"], LETTERS, "end")
-        sheet.rectangle(left, y, max(1.0, length), BAND - 5, colour)
-        sheet.text(left + length + 8, y + BAND / 2 - 2, words, LETTERS, fill=SOFT)
-    return sheet.svg(WIDTH, height)
+def bars(found: Comparison) -> list[tuple[str, str]]:
+    """Return for each method how long the bar of its gain is, and the class of its colour."""
+    most = max(0.0, *found.table["gain"]) or 1.0
+    return [
+        (
+            f"{max(0.0, row['gain']) / most:.0%}",
+            "v-reproduced" if row["method"] in found.alike else "v-not-run",
+        )
+        for row in found.table.to_dict("records")
+    ]
 
 
 def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
@@ -125,5 +119,5 @@ def own_page(title: str, seen: str, found: Comparison) -> str:
     """Return the page of a comparison on a table of one's own."""
     from ldlrepro.report.html import page
 
-    drawn = {"lines": lines_of(found), "picture": gains_picture(found)}
+    drawn = {"lines": lines_of(found), "bars": bars(found)}
     return page("own.html.j2", title=title, seen=seen, found=found, **drawn)
