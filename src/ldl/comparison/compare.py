@@ -130,7 +130,7 @@ class Arena:
         X = check_features(X, accepts_sparse=False)
         D, _ = check_distributions(D, len(X))
         of = None if groups is None else np.asarray(groups)
-        _demand_enough(len(X), of, self.folds)
+        demand_enough(len(X), of, self.folds)
         outer = outer_folds(len(X), of, self.folds, self.random_state)
         shared = (of, self.measure, max(2, self.settings), 0.0, self.random_state)
         tasks = [Task(X, D, train, test, *shared) for train, test in outer]
@@ -258,7 +258,8 @@ class Arena:
         return Path(self.store) / digest.hexdigest()[:12]
 
 
-def _demand_enough(rows: int, groups: np.ndarray | None, folds: int) -> None:
+def demand_enough(rows: int, groups: np.ndarray | None, folds: int) -> None:
+    """Refuse rows or groups that are too few to compare methods."""
     if rows < LEAST_ROWS:
         raise UserError(f"{rows} rows are too few to compare methods; {LEAST_ROWS} are needed")
     if groups is None:

@@ -101,6 +101,7 @@ def _again(count: int, dataset: str, reference: Path) -> int:
 def _own(args: argparse.Namespace, path: Path) -> int:
     """Compare methods on a table, and write page and program beside the finished folds."""
     from ldl import compare
+    from ldl.comparison.compare import Arena, demand_enough
     from ldl.metrics import better
     from ldlrepro.core.files import write_text
     from ldlrepro.data.own_table import read_own
@@ -117,6 +118,7 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     except ValueError as error:
         raise UserError(str(error)) from None
     table = read_own(path, args.labels, args.groups, args.ignore)
+    demand_enough(len(table.X), table.groups, Arena.folds)
     say(paragraph(" ".join([f"{path}: {table.seen}", *table.remarks])))
     folder = HERE.results / "arena" / "own" / path.stem
     found = compare(
