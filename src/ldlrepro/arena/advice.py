@@ -143,8 +143,9 @@ def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
     said = (
         f"Use {spoken(first)}. On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
         f"{gain(first):.0%} better than the mean of the training labels. "
+        f"It is the best of {len(lines)} lines on these rows: expect a little less. "
         f"The next method, {spoken(others[0])}, has {means[others[0]]:.4f} "
-        f"(p = {p(others[0]):.2g}). "
+        f"(p = {p(others[0]):.2g}). No p is corrected for the number of comparisons. "
         f"{folds} folds cannot tell {len(alike)} of {len(methods)} other methods from the first. "
         f"Folds: {found.sources}{', persons whole' if found.apart else ''}."
     )
