@@ -65,6 +65,14 @@ def test_the_points_of_a_drawing_are_its_numbers():
     ]
 
 
+def test_differences_between_methods_are_not_set_against_print_near_zero():
+    rows = [cell("near", difference=0.1), cell("worse", "delta_kl", difference=-1000.0)]
+    figure = drawings(page(rows))["agreement"]
+    assert "near (1)" in texts(figure.image)
+    assert not {"Δ KL", "worse (1)", "−100,000"} & set(texts(figure.image))
+    assert "(Δ) are left out" in figure.caption
+
+
 def test_the_same_page_gives_the_same_bytes():
     first = [figure.image for figure in drawings(MEASURED).values()]
     assert [figure.image for figure in drawings(MEASURED).values()] == first

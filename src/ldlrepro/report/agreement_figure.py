@@ -37,7 +37,8 @@ WIDTH, ROW = 768, 40
 def agreement_figure(page: PaperPage) -> Figure:
     """Draw differences from the printed value: one point per cell, a row per measure."""
     title = "Measured against printed"
-    if not any(row.difference is not None for row in page.rows):
+    printed = [row for row in page.rows if not row.metric.startswith("delta_")]
+    if not any(row.difference is not None for row in printed):
         return Figure(title, blank("no printed number has been measured yet"))
     caption = (
         "How far each measured number lies from the printed one. On the line the two agree. The "
@@ -45,11 +46,16 @@ def agreement_figure(page: PaperPage) -> Figure:
         "printed zero has no relative difference, and what was not measured has none; where a "
         "verdict has such cells, the legend counts the points and the cells."
     )
-    return Figure(title, _drawn(page), caption, _counts(page))
+    if len(printed) < len(page.rows):
+        caption += (
+            " Differences between two methods (Δ) are left out: they are printed near zero, and a "
+            "share of them says nothing."
+        )
+    return Figure(title, _drawn(page, printed), caption, _counts(page))
 
 
-def _drawn(page: PaperPage) -> str:
-    printed, rows = page.rows, [row for row in page.rows if row.difference is not None]
+def _drawn(page: PaperPage, printed: Sequence[VerdictRow]) -> str:
+    rows = [row for row in printed if row.difference is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
     titles = [page.measure(measure) for measure in measures]
     sheet, left, top = Sheet(), 16 + text_width(titles, 13), 10

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
-from ldlrepro.judge.tallies import Tally, tally
+from ldlrepro.judge.tallies import HOLDS_WHEN, Tally, tally
 from ldlrepro.report import conclusions, reasons, subjects, written
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
@@ -145,7 +145,8 @@ def _rendered(
 
 ABOUT = {
     "reading": "How to read a cell",
-    "verdicts": "What the verdicts mean",
+    "verdicts": "What the verdicts mean, and when a number holds",
+    "cite": "Which numbers to cite",
     "doubt": "Doubt a number",
     "run": "How it was run",
 }
@@ -266,7 +267,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals.update(anchor=anchor, about=ABOUT)
+    environment.globals.update(anchor=anchor, about=ABOUT, holds_when=HOLDS_WHEN)
     environment.filters.update(
         by_row=_by_row,
         percent=percent,
