@@ -49,7 +49,8 @@ YARDSTICKS = {
 }
 """Methods whose verdict in a cell shows whether that verdict could have failed.
 
-The first is asked for every method, the second for forests. What the others get is told beside it.
+The first counts for every method, the second for forests. Otherwise a verdict is shown and does not
+count.
 """
 NOT_AS_STATED = "a reading, for the paper as stated was not measured here"
 RANDOM_WEIGHTS = (
