@@ -5,30 +5,27 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ldl._holdouts import first_best, holdouts
-from ldl._parameters import Auto, Interval
 from ldl._scale import Scale
-from ldl.base import LDLEstimator, dense
+from ldl._tempered import AUTO, SHARES, Held, Tempered, losses, settled_share
+from ldl.base import dense
 
-AUTO = "auto"
 Candidate = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 _HELD_OUT, _ROWS_TO_SCORE, _MOST_SPLITS = 1 / 5, 200, 5
 """Rows held out at a time, rows that are scored in all, and how often rows are held out at most."""
 _FEWEST_ROWS = 5
 """Rows from which on some are held out; of fewer, first candidates and half the mean stand."""
-_LOWEST = float(np.finfo(np.float64).eps)
 _OWN = ("n_features_in_", "feature_names_in_", "renormalised_", "auto_", "mean_", "_scale")
 """Attributes that a fit to settled values does not take over from the copy that was fitted."""
-_SHARES = (0.001, 0.003, 0.01, 0.03, *np.round(np.arange(0.1, 1.01, 0.1), 1))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SelfTuned(LDLEstimator):
+class SelfTuned(Tempered):
     """Base of methods that scale features, temper predictions and choose parameters themselves.
 
     A subclass names ``candidates`` for parameters that may be ``'auto'``. Values of these and the
@@ -41,22 +38,9 @@ class SelfTuned(LDLEstimator):
         Give features mean 0 and deviation 1 first, so that their units do not matter. Sparse
         features become dense by it. Rows and weights among the attributes are those of the scaled
         features, but for the weights of linear models.
-    mean_share : float, 'auto' or None, default='auto'
-        Share of the training rows' mean distribution in every prediction, from 0 to 1. It keeps
-        degrees above zero, for which the divergence is infinite, and tempers a method that learns
-        little. ``'auto'`` chooses on held-out rows, 1 where the method does not beat the mean by
-        the standard error of its gain; None, as in the papers, mixes nothing in.
-
-    Attributes
-    ----------
-    auto_ : dict
-        Values that the fit chose for parameters which are ``'auto'``.
-    mean_ : ndarray of shape (n_labels_,)
-        Mean distribution of the training rows.
     """
 
     standardise: bool = True
-    mean_share: Annotated[float, Interval(0, 1)] | Auto | None = AUTO
 
     candidates: ClassVar[Grid] = {}
     """Values of each parameter that may be ``'auto'``; the first stands where rows are few."""
@@ -89,27 +73,6 @@ class SelfTuned(LDLEstimator):
 
     def _checked(self, X: Any, finite: bool = True) -> Any:
         return self._scaled(super()._checked(X, finite))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict label distributions.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (rows, features)
-            Features, in the order that ``fit`` saw.
-
-        Returns
-        -------
-        ndarray of shape (rows, labels)
-            A distribution for each row: not negative, with sum 1.
-        """
-        P = super().predict(X)
-        share = self._setting("mean_share")
-        return P if share is None else mixed(P, self.mean_, share)
-
-    def _setting(self, name: str) -> Any:
-        """Return the value of a parameter, the one that the fit chose where it is 'auto'."""
-        return self.auto_.get(name, getattr(self, name))
 
     # ------------------------------------------------------------------ choice
 
@@ -175,69 +138,21 @@ class SelfTuned(LDLEstimator):
         """Return the values of all parameters that are 'auto', with the share of the mean."""
         splits = holdouts(len(D), _HELD_OUT, _ROWS_TO_SCORE, 0)[:_MOST_SPLITS]
         grid = self._open(len(splits[0][0]))
-        shares = _SHARES if self.mean_share == AUTO else (self.mean_share,)
-        if not grid and self.mean_share != AUTO:
+        automatic = self.mean_share == AUTO
+        if not grid and not automatic:
             return {}
         if len(D) < _FEWEST_ROWS:
             found = {name: values[0] for name, values in grid.items()}
-            return found | ({"mean_share": 0.5} if self.mean_share == AUTO else {})
-        losses: list[np.ndarray] = []
-        answers: list[list[np.ndarray]] = []
-        for inside, held in splits:
-            tried = list(self._tried(X[inside], D[inside], X[held], grid))
-            mean = D[inside].mean(axis=0)
-            answers.append([P for _, P in tried])
-            losses.append(
-                np.array(
-                    [
-                        [_entropies(D[held], mixed(P, mean, share)).mean() for share in shares]
-                        for P in answers[-1]
-                    ]
-                )
-            )
-        best = first_best(np.mean(losses, axis=0).ravel(), lower_is_better=True)
-        candidate, place = divmod(best, len(shares))
-        found = dict(tried[candidate][0])
-        if self.mean_share != AUTO:
-            return found
-        gains = []
-        for (inside, held), given in zip(splits, answers, strict=True):
-            mean = D[inside].mean(axis=0)
-            P = mixed(given[candidate], mean, shares[place])
-            gains.append(_entropies(D[held], mean[None]) - _entropies(D[held], P))
-        gain = np.concatenate(gains)
-        learns = gain.mean() > gain.std() / np.sqrt(len(gain))
-        return found | {"mean_share": float(shares[place]) if learns else 1.0}
-
-
-Held = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Distributions of held-out rows, their predictions, and the mean of the rows that were fitted."""
-
-
-def best_share(held: Sequence[Held]) -> float:
-    """Return the share of the mean in predictions that has the least divergence."""
-    shares = (0.0, *_SHARES)
-    losses = []
-    for D, P, mean in held:
-        mixtures = np.stack([mixed(P, mean, share) for share in shares])
-        entropies = -(D * np.log(np.maximum(mixtures, _LOWEST))).sum(axis=2)
-        losses.append(entropies.mean(axis=1))
-    return float(shares[first_best(np.mean(losses, axis=0), lower_is_better=True)])
-
-
-def settled_share(held: Sequence[Held], share: float) -> float:
-    """Return the share, or 1 where its gain over the mean is within the noise of the gain."""
-    gain = np.concatenate(
-        [_entropies(D, mean[None]) - _entropies(D, mixed(P, mean, share)) for D, P, mean in held]
-    )
-    return share if gain.mean() > gain.std() / np.sqrt(len(gain)) else 1.0
-
-
-def _entropies(D: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Return the cross entropy of each row, which is its divergence but for a constant."""
-    return -(D * np.log(np.maximum(P, _LOWEST))).sum(axis=1)
-
-
-def mixed(P: np.ndarray, mean: np.ndarray, share: float | None) -> np.ndarray:
-    """Return distributions with a share of the mean in each."""
-    return P if share is None else (1.0 - share) * P + share * mean
+            return found | ({"mean_share": 0.5} if automatic else {})
+        answers: list[list[Held]] = []
+        for inside, out in splits:
+            tried = list(self._tried(X[inside], D[inside], X[out], grid))
+            answers.append([(D[out], P, D[inside].mean(axis=0)) for _, P in tried])
+        held = list(zip(*answers, strict=True))
+        shares = SHARES if automatic else (self.mean_share,)
+        table = np.array([losses(of_candidate, shares) for of_candidate in held])
+        best, place = divmod(first_best(table.ravel(), lower_is_better=True), len(shares))
+        found = dict(tried[best][0])
+        if automatic:
+            found["mean_share"] = settled_share(held[best], shares[place])
+        return found

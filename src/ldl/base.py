@@ -16,6 +16,7 @@ import numpy as np
 
 from ldl._docstrings import complete
 from ldl._parameters import check_parameters
+from ldl.errors import nearest
 from ldl.metrics import MAX_LABEL_SUM_ERROR, demand_distributions, scorer
 
 if TYPE_CHECKING:
@@ -293,9 +294,10 @@ class LDLEstimator:
         for name in sorted(params, key=lambda name: "__" in name):  # those inside come last
             own, _, inner = name.partition("__")
             if own not in self._parameter_names():
-                known = ", ".join(self._parameter_names()) or "none"
+                known = self._parameter_names()
                 raise ValueError(
-                    f"{type(self).__name__} has no parameter '{own}' (it has: {known})"
+                    f"{type(self).__name__} has no parameter '{own}'.{nearest(own, known)} "
+                    f"It has: {', '.join(known) or 'none'}"
                 )
             if not inner:
                 setattr(self, own, params[name])

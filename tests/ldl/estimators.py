@@ -8,6 +8,7 @@ import numpy as np
 
 import ldl
 from ldl._self_tuned import SelfTuned
+from ldl._tempered import Tempered
 from ldl.base import LDLEstimator
 
 NO_ESTIMATORS = ("LDLEstimator", "RegressorMethod", "compare")
@@ -67,10 +68,11 @@ CHEAP |= dict.fromkeys(("DeepDRF", "DeepLDLF"), IMAGE | FOREST)
 def cheap(name: str, **parameters: Any) -> LDLEstimator:
     """Make an estimator that tries nothing; tests/ldl/test_defaults.py has those that do."""
     kind = getattr(ldl, name)
-    settled = {}
-    if issubclass(kind, SelfTuned):
-        settled = {parameter: values[0] for parameter, values in kind.candidates.items()}
+    settled: dict[str, Any] = {}
+    if issubclass(kind, Tempered):
         settled["mean_share"] = 0.1
+    if issubclass(kind, SelfTuned):
+        settled |= {parameter: values[0] for parameter, values in kind.candidates.items()}
     return kind(**{**settled, **CHEAP.get(name, {}), **parameters})
 
 

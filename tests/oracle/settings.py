@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from ldl._self_tuned import SelfTuned
+from ldl._tempered import Tempered
 from ldl.base import LDLEstimator
 
 STATED: dict[str, dict[str, Any]] = {
@@ -17,7 +18,6 @@ STATED: dict[str, dict[str, Any]] = {
         "learning_rate": 0.1,
         "max_leaf_nodes": 20,
         "n_iter_no_change": 50,
-        "mean_share": None,
         "pair": "auto",
     },
     "CCAKNN": {"n_neighbors": 5},
@@ -35,7 +35,6 @@ STATED: dict[str, dict[str, Any]] = {
         "learning_rate": 0.1,
         "max_leaf_nodes": 20,
         "n_iter_no_change": 50,
-        "mean_share": None,
     },
     "LDSVR": {"C": 10.0},
     "LPPKNN": {"u": 0.3, "n_neighbors": 5},
@@ -54,8 +53,9 @@ def as_stated(kind: type[LDLEstimator], *values: Any, **given: Any) -> Any:
     """Make an estimator; what is not given stands as stated."""
     names = (base.__name__ for base in kind.__mro__)
     stated = dict(next((STATED[name] for name in names if name in STATED), {}))
-    if issubclass(kind, SelfTuned):
+    if issubclass(kind, Tempered):
         stated |= {"mean_share": None}
+    if issubclass(kind, SelfTuned):
         stated |= {} if kind.scales_itself else {"standardise": False}
     by_place = list(inspect.signature(kind).parameters)[: len(values)]
     return kind(*values, **{k: v for k, v in stated.items() if k not in by_place} | given)

@@ -33,7 +33,7 @@ def direct(X, D, T, base) -> np.ndarray:
     [
         as_stated(SABFGS, max_iter=30),
         as_stated(AAKNN, 3),
-        StructRF(n_estimators=1, max_samples=1.0, bootstrap=False),
+        as_stated(StructRF, n_estimators=1, max_samples=1.0, bootstrap=False),
     ],
 )
 def test_equals_the_algorithms_written_out(base):

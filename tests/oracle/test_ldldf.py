@@ -53,7 +53,8 @@ def clipped(P):
 
 def test_two_layers_without_reuse_are_those_of_a_plain_cascade_by_hand():
     X, D = problem()
-    model = LDLDF(**SMALL | PLAIN | {"max_layers": 2, "judge_on": "out_of_fold", "measure": "kl"})
+    given = {"max_layers": 2, "judge_on": "out_of_fold", "measure": "kl"}
+    model = as_stated(LDLDF, **SMALL | PLAIN | given)
     model.fit(X[:50], D[:50])
     F, F_new = X[:50], X[50:]
     for layer in model.layers_:
@@ -73,7 +74,7 @@ def test_two_layers_without_reuse_are_those_of_a_plain_cascade_by_hand():
 def test_no_row_gets_a_layer_feature_from_a_model_that_has_seen_it(spies):
     X, D = problem()
     X[:, 0] = np.arange(60)  # names the row
-    LDLDF(**SMALL | {"judge_on": "out_of_fold"} | NEVER_STOPS).fit(X, D)
+    as_stated(LDLDF, **SMALL | {"judge_on": "out_of_fold"} | NEVER_STOPS).fit(X, D)
     assert len(spies) == 4 * 6 * 5
     for learner in range(0, len(spies), 5):
         asked = []
@@ -88,7 +89,7 @@ def test_no_row_gets_a_layer_feature_from_a_model_that_has_seen_it(spies):
 def test_rows_that_judge_the_cascade_are_not_in_it(spies):
     X, D = problem()
     X[:, 0] = np.arange(60)
-    LDLDF(**SMALL | NEVER_STOPS).fit(X, D)
+    as_stated(LDLDF, **SMALL | NEVER_STOPS).fit(X, D)
     fitted = {row for spy in spies for row in spy.F[:, 0]}
     judged = set(spies[0].asked[1][:, 0])
     assert (len(fitted), len(judged)) == (48, 12)
@@ -97,7 +98,7 @@ def test_rows_that_judge_the_cascade_are_not_in_it(spies):
 
 def test_trees_and_depth_grow_from_layer_to_layer(spies):
     X, D = problem()
-    LDLDF(**NEVER_STOPS, random_state=0).fit(X, D)
+    as_stated(LDLDF, **NEVER_STOPS, random_state=0).fit(X, D)
     grown = [(spy.given.n_estimators, spy.given.max_depth) for spy in spies[::30]]
     assert grown == [(40, 3), (60, 6), (80, 9), (100, 12)]
     sixth = LDLDF()._settings(5)

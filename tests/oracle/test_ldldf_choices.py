@@ -11,6 +11,7 @@ from ldlrepro.catalogue import Project, with_settings
 from ldlrepro.folds.splits import Fold
 from ldlrepro.train.selection import run_fold
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
+from tests.oracle.settings import as_stated
 
 # ---------------------------------------------------------------------- reuse
 
@@ -18,7 +19,7 @@ from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
 @pytest.mark.parametrize("reuse", ["per_learner", "joint"])
 def test_no_training_row_gets_farther_from_its_labels_with_reuse(reuse):
     X, D = problem()
-    model = LDLDF(**SMALL | NEVER_STOPS, reuse=reuse).fit(X, D)
+    model = as_stated(LDLDF, **SMALL | NEVER_STOPS, reuse=reuse).fit(X, D)
     assert len(model.distance_) == 4
     for before, after in pairwise(model.distance_):
         assert (after <= before).all()

@@ -146,7 +146,7 @@ def test_tree_on_rows_drawn_with_replacement_is_the_twins_on_repeated_rows(step)
     X, D = problem(n=200, q=9)
     X[:, 4] = X[:, 4] > 1  # a two-valued column
     X[:, 5] = np.round(X[:, 5])
-    model = StructRF(n_estimators=1, max_depth=6, step=step, random_state=3).fit(X, D)
+    model = as_stated(StructRF, n_estimators=1, max_depth=6, step=step, random_state=3).fit(X, D)
     seed = child_seeds(3, 1)[0]
     rows = np.sort(np.random.default_rng(seed).choice(200, size=160))
     adaptive = twin.AdaptiveStep() if step == "adaptive" else None
@@ -171,7 +171,7 @@ def test_neighbouring_floats_are_told_apart():
     low = 1.0
     high = np.nextafter(low, 2.0)
     X = np.array([[low], [low], [high], [high], [3.0]])
-    model = StructRF(**STUMP).fit(X, two_classes(np.array([0, 0, 1, 1, 1])))
+    model = as_stated(StructRF, **STUMP).fit(X, two_classes(np.array([0, 0, 1, 1, 1])))
     assert root(model)[1] == low
     np.testing.assert_array_equal(model.predict(X)[:, 1], [0, 0, 1, 1, 1])
 
@@ -181,7 +181,7 @@ def test_more_rows_than_sixteen_bits_count():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(70000, 1))
     labels = (X[:, 0] > 0.5).astype(int)
-    feature, threshold, gain = root(StructRF(**STUMP).fit(X, two_classes(labels)))
+    feature, threshold, gain = root(as_stated(StructRF, **STUMP).fit(X, two_classes(labels)))
     assert feature == 0
     assert X[labels == 0].max() < threshold < X[labels == 1].min()
     assert gain == pytest.approx(information(labels))
@@ -197,7 +197,7 @@ def test_every_start_finds_two_separate_clusters(start):
     D = np.where(labels[:, None] == 1, [0.7, 0.2, 0.1], [0.1, 0.3, 0.6])
     D = D + generator.uniform(0, 0.02, size=D.shape)
     X = np.column_stack([generator.normal(size=80), labels + generator.uniform(0, 0.5, size=80)])
-    model = StructRF(**STUMP, kmeans_init=start, random_state=0)
+    model = as_stated(StructRF, **STUMP, kmeans_init=start, random_state=0)
     feature, _, gain = root(model.fit(X, D / D.sum(axis=1, keepdims=True)))
     assert feature == 1
     assert gain == pytest.approx(information(labels))
@@ -208,7 +208,7 @@ def test_clusters_are_those_of_the_twin():
     for seed in range(40):
         X, D = problem(seed, n=60, c=5)
         z = twin.two_means(D)
-        model = StructRF(**STUMP).fit(np.column_stack([X, z]), D)
+        model = as_stated(StructRF, **STUMP).fit(np.column_stack([X, z]), D)
         assert root(model)[0] == X.shape[1]
         assert root(model)[2] == pytest.approx(information(z))
 
@@ -224,8 +224,9 @@ def test_two_valued_compressed_columns_grow_the_trees_of_dense_ones():
     X[:, :3] *= generator.normal(size=(200, 3))
     D = generator.dirichlet(np.ones(4), size=200)
     for step in ("exhaustive", "adaptive"):
-        dense = StructRF(n_estimators=5, step=step, random_state=1).fit(X, D)
-        sparse = StructRF(n_estimators=5, step=step, random_state=1).fit(csr_matrix(X), D)
+        given = {"n_estimators": 5, "step": step, "random_state": 1}
+        dense = as_stated(StructRF, **given).fit(X, D)
+        sparse = as_stated(StructRF, **given).fit(csr_matrix(X), D)
         np.testing.assert_array_equal(sparse.predict(csr_matrix(X)), dense.predict(X))
 
 

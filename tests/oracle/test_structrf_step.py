@@ -26,7 +26,7 @@ def test_adaptive_search_evaluates_less_and_finds_no_more():
         X = generator.normal(size=(400, 8))
         labels = (X[:, 3] + generator.normal(size=400) > 0).astype(int)
         every, some = (
-            StructRF(**STUMP, step=step).fit(X, two_classes(labels))
+            as_stated(StructRF, **STUMP, step=step).fit(X, two_classes(labels))
             for step in ("exhaustive", "adaptive")
         )
         assert (every.trees_[0].tried == 399).all()
@@ -41,7 +41,7 @@ def test_search_of_the_papers_size_evaluates_about_what_the_paper_counts():
     X = generator.normal(size=(10000, 36))
     labels = (0.3 * X[:, 3] + generator.normal(size=10000) > 0).astype(int)
     node, feature = (
-        StructRF(**STUMP, step="adaptive", gmax_scope=scope).fit(X, two_classes(labels))
+        as_stated(StructRF, **STUMP, step="adaptive", gmax_scope=scope).fit(X, two_classes(labels))
         for scope in ("node", "feature")
     )
     assert 180 <= node.diagnostics_["gain_evaluations"] <= 1200
@@ -52,7 +52,7 @@ def test_search_of_the_papers_size_evaluates_about_what_the_paper_counts():
 def test_trace_of_one_search_tells_what_the_compiled_search_does(step):
     X, labels = larger_node(3)
     found = one_split_search(X, two_classes(labels), step, repeats=1)
-    model = StructRF(**STUMP, step=step).fit(X, two_classes(labels))
+    model = as_stated(StructRF, **STUMP, step=step).fit(X, two_classes(labels))
     assert (found.feature, found.threshold) == root(model)[:2]
     assert found.gain == pytest.approx(root(model)[2])
     np.testing.assert_array_equal(found.tried, model.trees_[0].tried)

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Interval, Positive
-from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl._self_tuned import Grid, SelfTuned
+from ldl._tempered import AUTO
 from ldl.base import to_simplex
 
 _JITTER = 1e-14

@@ -17,9 +17,9 @@ import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._parameters import Auto, Count, Factor, Interval, Options
-from ldl._self_tuned import AUTO, Held, best_share, mixed, settled_share
-from ldl.base import LDLEstimator, dense
+from ldl._parameters import Count, Factor, Options
+from ldl._tempered import AUTO, Held, Tempered, best_share, mixed, settled_share
+from ldl.base import dense
 from ldl.linear._softmax import softmax_rows
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Mapping = Callable[[Callable[[np.ndarray], Any], Iterable[np.ndarray]], Iterable
 
 
 @dataclass(eq=False, repr=False)
-class _Boosting(LDLEstimator):
+class _Boosting(Tempered):
     """Base of both: rounds of Newton steps on F, where P = softmax(F).
 
     The loss is the sum of KL(D || P) over the rows. First the number of rounds is chosen: it has
@@ -58,7 +58,6 @@ class _Boosting(LDLEstimator):
     min_samples_leaf: Count = 5
     n_iter_no_change: Count | None = 10
     select_by: Annotated[str, Options(*metrics.BETTER)] = "kl"
-    mean_share: Annotated[float, Interval(0, 1)] | Auto | None = AUTO
     random_state: int | None = None
 
     # ------------------------------------------------------------------ to be written by methods
@@ -84,7 +83,8 @@ class _Boosting(LDLEstimator):
         """Fit; ``mapping`` grows the trees of a round."""
         self.validation_curve_ = np.zeros(0)
         self.n_iter_ = self.max_iter
-        self.mean_, self.auto_ = D.mean(axis=0), dict[str, Any]()
+        if self.mean_share == AUTO:
+            self.auto_["mean_share"] = None  # unless rows are held out
         self.diagnostics_: dict[str, Any] = {}
         memory = _Memory()
         if self.n_iter_no_change is not None and X.shape[0] > 2:
@@ -119,7 +119,7 @@ class _Boosting(LDLEstimator):
             if automatic and best == len(curve) - 1:
                 last = held, share
         if automatic:
-            self.auto_ = {"mean_share": settled_share(*last)}
+            self.auto_["mean_share"] = settled_share(*last)
         self.validation_curve_ = np.array(curve)
         self.n_iter_ = best + 1
         self.diagnostics_ |= {
@@ -143,9 +143,7 @@ class _Boosting(LDLEstimator):
         return self._scores(self._outputs(self._checked(X)))
 
     def _predict(self, X: Any) -> np.ndarray:
-        P = softmax_rows(self._scores(self._outputs(X)))
-        share = self.auto_.get("mean_share") if self.mean_share == AUTO else self.mean_share
-        return mixed(P, self.mean_, share)
+        return softmax_rows(self._scores(self._outputs(X)))
 
     def _outputs(self, X: Any) -> np.ndarray:
         """Sum the outputs of the trees, a column for each label."""
@@ -186,11 +184,6 @@ class LDLogitBoost(_Boosting):
         ``max_iter`` rounds and holds out nothing.
     select_by : str, default='kl'
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
-    mean_share : float, 'auto' or None, default='auto'
-        Share of the training rows' mean distribution in every prediction, from 0 to 1. ``'auto'``
-        chooses it by the divergence of held-out rows after each round, 1 where the method does not
-        beat the mean by the standard error of its gain; without hold-outs, and with None, nothing
-        is mixed in.
     random_state : int or None, default=None
         Seed of the hold-outs; the trees draw nothing.
     working_response : {'robust', 'classical'}, default='robust'
@@ -203,10 +196,6 @@ class LDLogitBoost(_Boosting):
     ----------
     n_iter_ : int
         Number of rounds.
-    auto_ : dict
-        ``mean_share``, where the fit chose it.
-    mean_ : ndarray of shape (n_labels_,)
-        Mean distribution of the training rows.
     validation_curve_ : ndarray of shape (rounds,)
         Score of the held-out rows after each round; empty where nothing was held out.
     forests_ : list of Forest
@@ -299,11 +288,6 @@ class AOSOLDLogitBoost(_Boosting):
         ``max_iter`` rounds and holds out nothing.
     select_by : str, default='kl'
         Measure of ``ldl.metrics`` by which the number of rounds is chosen.
-    mean_share : float, 'auto' or None, default='auto'
-        Share of the training rows' mean distribution in every prediction, from 0 to 1. ``'auto'``
-        chooses it by the divergence of held-out rows after each round, 1 where the method does not
-        beat the mean by the standard error of its gain; without hold-outs, and with None, nothing
-        is mixed in.
     random_state : int or None, default=None
         Seed of the hold-outs; the trees draw nothing.
     pair : {'auto', 'exact', 'smo'}, default='smo'
@@ -314,10 +298,6 @@ class AOSOLDLogitBoost(_Boosting):
     ----------
     n_iter_ : int
         Number of rounds.
-    auto_ : dict
-        ``mean_share``, where the fit chose it.
-    mean_ : ndarray of shape (n_labels_,)
-        Mean distribution of the training rows.
     validation_curve_ : ndarray of shape (rounds,)
         Score of the held-out rows after each round; empty where nothing was held out.
     forests_ : list of Forest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,8 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import split
 from ldl._parameters import Count, Interval, NotNegative, Options, Part, Positive
-from ldl.base import LDLEstimator, child_seeds
+from ldl._tempered import AUTO, Tempered, best_share, settled_share
+from ldl.base import child_seeds
 from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
 from ldl.cascade._reuse import Choice, Reuse, choose
@@ -23,7 +24,7 @@ _PATIENCE = 3
 
 
 @dataclass(eq=False, repr=False)
-class LDLDF(LDLEstimator):
+class LDLDF(Tempered):
     """Cascade of layers of heterogeneous learners, after deep forests.
 
     Every layer sees the features X and the outputs C of the layer before. A layer fits each of its
@@ -185,8 +186,23 @@ class LDLDF(LDLEstimator):
         rule = StopRule(self.tol, self.counter)
         if self.output_layer != "last":
             rule.ceiling = 0.0 if metrics.BETTER[self.measure] == "lower" else 1.0
-        stopped = self._grow(plan, X[inside], D[inside], seeds, rule, (X[held], D[held]))
+        judged, truth = self._new_rows(X[held], D[held]), D[held] if len(held) else D
+        unseen: list[np.ndarray] = []
+
+        def stops(layer: Layer, choice: Choice | None, L: np.ndarray, Z: np.ndarray) -> bool:
+            """Judge a layer; ``unseen`` takes its answer for rows that its models have not seen."""
+            if self.judge_on == "holdout":
+                L = judged.advance(layer, choice, self.n_jobs)
+            unseen.append(mean_of(L))
+            P = mean_of(Z) if self.judge_on == "reused" else unseen[-1]
+            self.performance_.append(self._performance(P, truth))
+            return rule.stops_after(self.performance_[-1])
+
+        stopped = self._grow(plan, X[inside], D[inside], seeds, stops)
         kept = len(self.layers_) if self.output_layer == "last" else rule.best_layer
+        if self.mean_share == AUTO:
+            answers = [(truth, unseen[kept - 1], D[inside].mean(axis=0))]
+            self.auto_["mean_share"] = settled_share(answers, best_share(answers))
         if self.output_layer == "refitted" and len(held):
             self._grow(plan, X, D, seeds[:kept])
         del self.layers_[kept:], self.choices_[kept:]
@@ -198,16 +214,10 @@ class LDLDF(LDLEstimator):
         X: Any,
         D: np.ndarray,
         seeds: Sequence[int],
-        rule: StopRule | None = None,
-        held: tuple[Any, np.ndarray] = (None, np.empty(0)),
+        stops: Callable[[Layer, Choice | None, np.ndarray, np.ndarray], bool] | None = None,
     ) -> bool:
-        """Grow a layer for each seed; return whether the rule has stopped that.
-
-        ``held`` are the rows of 'holdout' that judge a layer.
-        """
+        """Grow a layer for each seed, until one ``stops`` the cascade; return whether one did."""
         reuse = self._reuse()
-        X_held, D_held = held
-        judged = self._new_rows(X_held, D_held)
         F, Z = X, None
         self.layers_: list[Layer] = []
         self.choices_: list[Choice | None] = []
@@ -219,15 +229,8 @@ class LDLDF(LDLEstimator):
             self.layers_.append(layer)
             self.choices_.append(reuse.learn_choice(X, taken, seed))
             self.distance_.append(reuse.distance(Z, D))
-            if rule is not None:
-                if self.judge_on == "holdout":
-                    advanced = judged.advance(layer, self.choices_[-1], self.n_jobs)
-                    performance = self._performance(advanced, D_held)
-                else:
-                    performance = self._performance(L if self.judge_on == "out_of_fold" else Z, D)
-                self.performance_.append(performance)
-                if rule.stops_after(performance):
-                    return True
+            if stops is not None and stops(layer, self.choices_[-1], L, Z):
+                return True
             F = join(X, Z)
         return False
 
@@ -247,9 +250,9 @@ class LDLDF(LDLEstimator):
             n_neighbors=self.n_neighbors,
         )
 
-    def _performance(self, L: np.ndarray, D: np.ndarray) -> float:
-        """Return the measure of the learners' mean, turned so that more is better."""
-        value = metrics.evaluate(D, mean_of(L))[self.measure]
+    def _performance(self, P: np.ndarray, D: np.ndarray) -> float:
+        """Return the measure of predictions, turned so that more is better."""
+        value = metrics.evaluate(D, P)[self.measure]
         return -value if metrics.BETTER[self.measure] == "lower" else value
 
     def _diagnostics(self, stopped: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._self_tuned import SelfTuned, mixed
+from ldl._tempered import Tempered, mixed
 from ldl.base import copy_of
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _tried(contender: Contender, task: Task, splits: Splits, setting: Setting) -
         return Tried(dict(setting), float("nan"), np.empty((0, task.D.shape[1])))
     model = contender.build(setting, task.random_state)
     shares: tuple[float, ...] = (0.0,)
-    if setting and isinstance(model, SelfTuned):
+    if setting and isinstance(model, Tempered):
         model.set_params(mean_share=None)
         shares = MEAN_SHARES
     rows = np.concatenate([held for _, held in splits])

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl.compositional._scaled import Compositional
 from ldl.linear._bfgs import minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, with_ones

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ldl._parameters import Auto, Count, Interval, Positive
+from ldl._parameters import Count, Interval, Positive
 from ldl._threads import each
 from ldl._weighted import WeightedSelfTuned
 from ldl.base import child_seeds
@@ -46,9 +46,6 @@ class RFRegression(WeightedSelfTuned):
         Number of threads that grow trees. The prediction does not depend on it.
     standardise : bool, default=False
         Give features mean 0 and deviation 1 first; trees do not need it.
-    mean_share : float, 'auto' or None, default=0.01
-        Share of the training rows' mean distribution in every prediction, which keeps degrees above
-        zero. ``'auto'`` chooses on held-out rows; None mixes nothing in.
 
     Attributes
     ----------
@@ -92,7 +89,6 @@ class RFRegression(WeightedSelfTuned):
     random_state: int | None = None
     n_jobs: Count = 1
     standardise: bool = field(default=False, kw_only=True)
-    mean_share: Annotated[float, Interval(0, 1)] | Auto | None = field(default=0.01, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         # numba and the compiled code load here, so that other methods start without them.

@@ -13,7 +13,7 @@ from ldl._memory import demand_memory
 from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
 from ldl._threads import each
 from ldl._weighted import WeightedSelfTuned
-from ldl.base import Weighted, child_seeds
+from ldl.base import child_seeds
 
 if TYPE_CHECKING:
     from ldl.forests._growth import Tree
@@ -26,7 +26,7 @@ MaxFeatures = Count | Factor | Literal["sqrt"] | None
 
 
 @dataclass(eq=False, repr=False)
-class _SplitForest(Weighted):
+class _SplitForest(WeightedSelfTuned):
     """Base of StructRF and RF*: each tree grows from a seed of its own.
 
     Predictions are added up in the order of the trees, so results depend on no thread.
@@ -47,6 +47,7 @@ class _SplitForest(Weighted):
     gmax_scope: Literal["node", "feature"] = "node"
     random_state: int | None = None
     n_jobs: Count = 1
+    standardise: bool = field(default=False, kw_only=True)
 
     def _grow(self, X: Any, D: np.ndarray, label: np.ndarray, classes: int, start: int = 0) -> None:
         """Grow the trees; leaves hold means of D.
@@ -175,6 +176,8 @@ class StructRF(_SplitForest):
     kmeans_init : {'pca_sign', 'random', 'farthest_pair'}, default='pca_sign'
         Start of the k-means: the sign of the first principal component, ten random pairs of rows,
         of which the best is kept, or two rows far apart. Only 'random' draws anything.
+    standardise : bool, default=False
+        Give features mean 0 and deviation 1 first; trees do not need it.
 
     Attributes
     ----------
@@ -221,7 +224,7 @@ class StructRF(_SplitForest):
 
 
 @dataclass(eq=False, repr=False)
-class RFStar(_SplitForest, WeightedSelfTuned):
+class RFStar(_SplitForest):
     """Random forest of the StructRF paper (RF*), with that paper's adaptive step.
 
     The class of a row is the label with its highest degree; of equal degrees the first counts.
@@ -304,7 +307,6 @@ class RFStar(_SplitForest, WeightedSelfTuned):
 
     step: str = "adaptive"
     leaf_smoothing: NotNegative = 0.0
-    standardise: bool = field(default=False, kw_only=True)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         label = D.argmax(axis=1)

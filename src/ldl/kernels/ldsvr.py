@@ -16,7 +16,8 @@ import numpy as np
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
 from ldl._parameters import Auto, NotNegative, Positive
-from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl._self_tuned import Grid, SelfTuned
+from ldl._tempered import AUTO
 from ldl.base import dense, warn_unfinished
 
 _MAX_ITERATIONS = 500

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl._weighted import WeightedRows
 from ldl.linear._bfgs import Optimum
 from ldl.linear._newton import Curvature, Solve, minimise_newton, start_at_mean

@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, Interval, NotNegative, Positive
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl.base import dense
 from ldl.linear._bfgs import minimise_lbfgs
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones

@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl._weighted import WeightedRows
 from ldl.base import dense
 from ldl.linear._softmax import counted, with_ones

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, NotNegative, Positive
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl._weighted import WeightedRows
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones

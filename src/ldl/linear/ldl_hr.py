@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl._weighted import WeightedRows, WeightedScale
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel

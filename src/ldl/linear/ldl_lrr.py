@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, NotNegative, Positive
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl.linear._terms import Term, WeightedTermModel
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Interval, NotNegative
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl.base import dense, warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (

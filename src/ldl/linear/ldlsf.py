@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative, Positive
-from ldl._self_tuned import AUTO, Grid
+from ldl._self_tuned import Grid
+from ldl._tempered import AUTO
 from ldl.linear._projected import ProjectedModel
 
 

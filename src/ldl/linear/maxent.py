@@ -12,7 +12,8 @@ import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._scale import Scale
-from ldl._self_tuned import AUTO, Candidate, Grid, SelfTuned
+from ldl._self_tuned import Candidate, Grid, SelfTuned
+from ldl._tempered import AUTO
 from ldl._weighted import WeightedRows, WeightedScale
 from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
 from ldl.linear._newton import Curvature, minimise_newton, start_at_mean

@@ -24,7 +24,8 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Auto, Count, Factor, as_list
-from ldl._self_tuned import AUTO, Candidate, Grid, SelfTuned
+from ldl._self_tuned import Candidate, Grid, SelfTuned
+from ldl._tempered import AUTO
 from ldl.neighbours._spectral import Coordinates
 from ldl.neighbours.knn import AAKNN
 

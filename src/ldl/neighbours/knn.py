@@ -10,7 +10,8 @@ import numpy as np
 
 from ldl._distances import squared_norms
 from ldl._parameters import Auto, Count
-from ldl._self_tuned import AUTO, Candidate, Grid
+from ldl._self_tuned import Candidate, Grid
+from ldl._tempered import AUTO
 from ldl._weighted import WeightedRows
 
 _BLOCK_BYTES = 2 * 2**20

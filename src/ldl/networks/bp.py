@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, Positive
-from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl._self_tuned import Grid, SelfTuned
+from ldl._tempered import AUTO
 from ldl.base import dense
 from ldl.linear._softmax import softmax_rows
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, Interval
-from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl._self_tuned import Grid, SelfTuned
+from ldl._tempered import AUTO
 from ldl.linear._softmax import softmax_rows
 
 _LARGEST_EXPONENT = 700.0

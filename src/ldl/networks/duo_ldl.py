@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, Positive
-from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl._self_tuned import Grid, SelfTuned
+from ldl._tempered import AUTO
 from ldl.linear.ldlcl import project_to_simplex
 from ldl.networks.bp import Layers
 

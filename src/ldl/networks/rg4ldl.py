@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative, Positive
-from ldl._self_tuned import AUTO, Grid, SelfTuned
+from ldl._self_tuned import Grid, SelfTuned
+from ldl._tempered import AUTO
 from ldl.linear.maxent import SABFGS
 
 _COOLING = 0.7

@@ -81,7 +81,7 @@ class DFLDL(Wrapper, SelfTuned):
     n_jobs: Count = 1
 
     def _default_estimator(self) -> LDLEstimator:
-        return StructRF(n_estimators=1, max_samples=1.0, bootstrap=False)
+        return StructRF(n_estimators=1, max_samples=1.0, bootstrap=False, mean_share=None)
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         parts = [part for pair in parts_of_pairs(D, self.ties) for part in pair]
