@@ -290,24 +290,40 @@ def sentence(board: Standings) -> str:
     return said
 
 
-def behind_the_mean(board: Standings) -> str:
-    """Say which estimators of the library lose to the training mean by default, and by how much."""
+def of_library(board: Standings) -> list[str]:
+    """Return the estimators of the library that count, by their class names."""
     import ldl
 
-    names = [name for name in map(str, board.losses) if name.endswith(", default")]
-    shares = board.losses[[name for name in names if hasattr(ldl, method_of(name))]]
-    seldom = SELDOM * len(shares)
+    return [name for name in board.counted["method"].unique() if hasattr(ldl, name)]
+
+
+def behind_the_mean(board: Standings) -> str:
+    """Say which estimators of the library lose to the training mean by default, and by how much."""
+    excess = board.losses[[f"{name}, default" for name in of_library(board)]] - 1.0
+    seldom = SELDOM * len(excess)
 
     def worse(most: float) -> list[str]:
-        behind = (shares > most).sum()
-        return [method_of(str(name)) for name in behind[behind > seldom].index]
+        counts = (excess > most).sum()
+        return [
+            f"{method_of(str(name))} ({count} sets, at most {excess[name].max():.1%})"
+            for name, count in counts[counts > seldom].items()
+        ]
 
-    clearly, barely = worse(1.0 + CLEAR), worse(1.0)
+    clearly, barely = worse(CLEAR), worse(10.0**-TIED)
     return (
-        f"On the {len(shares)} sets of the [arena](choosing.md), with at most 1,000 rows each, "
-        f"{len(clearly) or 'none'} of {len(shares.columns)} estimators "
-        f"{'is' if len(clearly) == 1 else 'are'} worse than the training mean by more than "
-        f"{CLEAR:.0%} on more than one set in ten"
+        f"On the {len(excess)} sets of the [arena](choosing.md), {len(clearly) or 'none'} of "
+        f"{len(excess.columns)} estimators {'is' if len(clearly) == 1 else 'are'} worse than the "
+        f"training mean by more than {CLEAR:.0%} on more than one set in ten"
         f"{': ' if clearly else ''}{', '.join(clearly)}. "
-        f"Worse by any amount are {len(barely)}{': ' if barely else ''}{', '.join(barely)}."
+        f"Worse by any amount: {', '.join(barely) or 'none'}."
     )
+
+
+def defaults_table(board: Standings) -> str:
+    """Return what each estimator of the library does by default on each data set, as CSV."""
+    rows = board.counted[board.counted["kind"] == "default"]
+    means = rows.groupby(["method", "dataset"])[["kl", "chebyshev", "fit_s"]].mean()
+    table = means.loc[of_library(board)].reset_index()
+    for yardstick in (MEAN, method_of(BASE)):
+        table[f"kl of {yardstick}"] = table["dataset"].map(means["kl"][yardstick])
+    return str(table.to_csv(index=False, float_format="%.4g"))

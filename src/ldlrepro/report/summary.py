@@ -32,6 +32,7 @@ from ldlrepro.train.records import FAILED, last_line
 README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
 CHOOSING, DEFAULTS, PEERS = "docs/choosing.md", "docs/defaults.md", "docs/peers.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
+DEFAULTS_TABLE = "docs/defaults.csv"
 WIDTH, BAND, HEAD = 768, 26, 30
 SEEN = 46
 """Fewest numbers whose part of a bar has room for their count."""
@@ -310,7 +311,8 @@ def renewed(plan: Plan) -> dict[str, str]:
             text = with_part(text, mark, part)
         if shown:
             texts[note.relative_to(project.root).as_posix()] = text
-    return {**texts, PICTURE: picture(rows), ARENA_PICTURE: trade_off(arena)}
+    tables = {DEFAULTS_TABLE: standings_of_arena.defaults_table(arena)}
+    return {**texts, **tables, PICTURE: picture(rows), ARENA_PICTURE: trade_off(arena)}
 
 
 def main() -> None:
