@@ -18,7 +18,7 @@ from ldl.comparison.contenders import MEAN
 from ldl.comparison.result import ALPHA, corrected_t, shown_p, titled
 from ldl.metrics import better
 from ldlrepro.arena.runs import ARENA
-from ldlrepro.arena.standings import method_of, read, spoken, tables
+from ldlrepro.arena.standings import best_of_each, read, spoken, tables
 from ldlrepro.catalogue import DataSet, Method
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.judging import Judge
@@ -119,9 +119,11 @@ def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
     order = sorted(means, key=lambda name: sign * means[name])
     first, floor = order[0], means[found.mean]
 
-    def p(other: str) -> float:
-        gains = found.scores[first] - found.scores[other]
-        return corrected_t(gains, found.train, found.test)
+    ps = {
+        name: corrected_t(found.scores[first] - values, found.train, found.test)
+        for name, values in found.scores.items()
+        if name != first
+    }
 
     def gain(name: str) -> float:
         return sign * (1 - means[name] / floor)
@@ -131,22 +133,22 @@ def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
             "method": name,
             measure: f"{means[name]:.4f}",
             "gain": f"{gain(name):.0%}",
-            "p": "" if name == first else shown_p(p(name)),
+            "p": shown_p(ps[name]) if name in ps else "",
+            "tied": ps[name] > ALPHA if name in ps else None,
         }
         for name in order
     ]
-    same = method_of(first), method_of(found.mean)
-    others = [name for name in order if method_of(name) not in same]
-    methods = {method_of(name) for name in others}
-    alike = {method_of(name) for name in others if p(name) > ALPHA}
+    others = [row for row in best_of_each(lines)[1:] if row["method"] != found.mean]
+    alike = sum(bool(row["tied"]) for row in others)
+    second = others[0]["method"]
     folds = len(found.scores[first])
     said = (
         f"Use {spoken(first)}. On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
         f"{gain(first):.0%} better than the mean of the training labels. "
         f"It is the best of {len(lines)} lines on these rows: expect a little less. "
-        f"The next method, {spoken(others[0])}, has {means[others[0]]:.4f} "
-        f"(p = {p(others[0]):.2g}). No p is corrected for the number of comparisons. "
-        f"{folds} folds cannot tell {len(alike)} of {len(methods)} other methods from the first. "
+        f"The next method, {spoken(second)}, has {others[0][measure]} "
+        f"(p = {ps[second]:.2g}). No p is corrected for the number of comparisons. "
+        f"{folds} folds cannot tell {alike} of {len(others)} other methods from the first. "
         f"Folds: {found.sources}{', persons whole' if found.apart else ''}."
     )
     return Advice(said, lines)

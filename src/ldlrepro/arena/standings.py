@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -229,6 +229,14 @@ def spoken(name: str) -> str:
     return f"{method} ({kind})" if comma else method
 
 
+def best_of_each(lines: Iterable[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
+    """Return the first line of each method, which is that of its best kind."""
+    found: dict[str, Mapping[Any, Any]] = {}
+    for line in lines:
+        found.setdefault(method_of(line["method"]), line)
+    return list(found.values())
+
+
 def lines(board: Standings) -> list[dict[str, str]]:
     """Return a line for each method and kind, the best first."""
     return [
@@ -250,12 +258,8 @@ def lines(board: Standings) -> list[dict[str, str]]:
 
 def sentence(board: Standings) -> str:
     """Say who leads, by how much, at what cost, and how sure that is."""
-    first, *others = board.table.to_dict("records")
-    best: dict[Any, dict[Any, Any]] = {}  # the best kind of each other method
-    for row in others:
-        if method_of(row["method"]) != method_of(first["method"]):
-            best.setdefault(method_of(row["method"]), row)
-    near = [row for row in best.values() if row["high"] > first["low"]]
+    first, *others = best_of_each(board.table.to_dict("records"))
+    near = [row for row in others if row["high"] > first["low"]]
     said = (
         f"{spoken(first['method'])} wins most often over {len(board.losses)} public "
         f"sets of {len(board.by_family)} families. Its {titled(board.measure)} is "
@@ -266,8 +270,8 @@ def sentence(board: Standings) -> str:
         following = ", ".join(f"{spoken(row['method'])} with {row['elo']:.0f}" for row in near[:3])
         said += (
             f"It is not sure to lead. Over other families its Elo of {first['elo']:.0f} may lie "
-            f"from {first['low']:.0f} to {first['high']:.0f} (95%), and {len(near)} of {len(best)} "
-            f"other methods reach into that. Next come {following}."
+            f"from {first['low']:.0f} to {first['high']:.0f} (95%), and {len(near)} of "
+            f"{len(others)} other methods reach into that. Next come {following}."
         )
     else:
         said += "It leads in nearly all draws of such families."

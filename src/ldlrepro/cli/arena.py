@@ -162,6 +162,7 @@ def recommend(args: argparse.Namespace) -> int:
     """
     from ldl.metrics import BETTER
     from ldlrepro.arena import advice, standings
+    from ldlrepro.arena.standings import best_of_each
     from ldlrepro.cli.here import judge_here
 
     if args.measure not in BETTER:
@@ -174,7 +175,9 @@ def recommend(args: argparse.Namespace) -> int:
     if args.dataset:
         data_set = project.data_set(args.dataset)
         found = advice.recommend(judge, data_set, args.measure)
-        return answer(args, found.lines, found.said)
+        return answer(args, found.lines, found.said, brief=best_of_each(found.lines)[:10])
     paths = standings.tables(HERE.results, project.root / "reference")
     board = standings.Standings(standings.read(paths), project.families, args.measure)
-    return answer(args, standings.lines(board), standings.sentence(board), first=6)
+    lines = standings.lines(board)
+    said = standings.sentence(board)
+    return answer(args, lines, said, first=6, brief=best_of_each(lines)[:10])

@@ -28,8 +28,17 @@ COLOURS = {
 Rows = Sequence[Mapping[str, Any]]
 
 
-def answer(args: argparse.Namespace, rows: Rows, said: str = "", first: int = FIRST_COLUMNS) -> int:
-    """Print a sentence and the rows; without --wide, their ``first`` columns alone."""
+def answer(
+    args: argparse.Namespace,
+    rows: Rows,
+    said: str = "",
+    first: int = FIRST_COLUMNS,
+    brief: Rows | None = None,
+) -> int:
+    """Print a sentence and the rows; without --wide, their ``first`` columns alone.
+
+    Without --all, people see the ``brief`` rows, or else the first ones.
+    """
     if args.json:
         print(json.dumps(rows, indent=1, default=str))
         return 0
@@ -37,16 +46,18 @@ def answer(args: argparse.Namespace, rows: Rows, said: str = "", first: int = FI
         print(paragraph(said))
     if rows:
         print("\n" * bool(said), end="")
-        show(args, rows, first)
+        show(args, rows, first, brief)
     elif not said:
         print("Nothing to list.")
     return 0
 
 
-def show(args: argparse.Namespace, rows: Rows, first: int = FIRST_COLUMNS) -> None:
+def show(
+    args: argparse.Namespace, rows: Rows, first: int = FIRST_COLUMNS, brief: Rows | None = None
+) -> None:
     """Print rows as a table that fits the terminal, or with --wide as one that has everything."""
     columns = list(rows[0])
-    listed = rows if args.all else rows[:FIRST_ROWS]
+    listed = rows if args.all else brief or rows[:FIRST_ROWS]
     wide = None if args.wide else width()
     for line in table(listed, columns if args.wide else columns[:first], wide):
         print(line)

@@ -31,9 +31,10 @@ def bars(found: Comparison) -> list[tuple[str, str]]:
 
 
 def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
-    """Return a line for each of the first methods, for readers."""
+    """Return a line for each of the first methods, in its best kind, for readers."""
     shown = ("method", "elo", "interval", "gain", "leads", "fit s")
-    return [{name: row[name] for name in shown} for row in standings.lines(board)[:first]]
+    rows = standings.best_of_each(standings.lines(board))[:first]
+    return [{name: row[name] for name in shown} for row in rows]
 
 
 def trade_off(board: standings.Standings) -> str:
