@@ -104,3 +104,17 @@ def test_trees_and_depth_grow_from_layer_to_layer(spies):
     sixth = LDLDF()._settings(5)
     assert (sixth.n_estimators, sixth.max_depth) == (100, 18)
     assert [spy.kind for spy in spies[:30:5]] == ["rf"] * 3 + ["xgb"] * 3
+
+
+# ---------------------------------------------------------------------- what was printed
+
+
+@pytest.mark.realdata
+def test_the_printed_kl_and_the_printed_cosine_of_sjaffe_can_occur_together(real_data):
+    D = real_data("sjaffe").D
+    first, second = np.argsort(-D, axis=1)[:, :2].T
+    P = D.copy()
+    P[np.arange(len(P)), first] -= 0.1018
+    P[np.arange(len(P)), second] += 0.1018
+    found = metrics.evaluate(D, 0.739 * P + 0.261 / D.shape[1])
+    assert (round(found["kl"], 4), round(found["cosine"], 4)) == (0.0399, 0.9572)

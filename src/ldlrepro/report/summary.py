@@ -82,7 +82,7 @@ def under_doubt(rows: Rows) -> str:
         for name in sorted(known)
     ]
     told.append(
-        f"- {len(other)} hold under another reading than the stated one. For "
+        f"- {len(other)} hold under another reading than the first of the text. For "
         f"{sum(row.hinges for row in other)} of these the next reading may fit the other data sets "
         "as well, and would not meet them."
     )
