@@ -71,6 +71,8 @@ def collect(
 ) -> list[Baseline]:
     """Return the numbers of whole records, by data set, protocol, method and measure.
 
+    Nobody cites a method that sees test labels, so those are left out.
+
     ``datasets`` and ``methods`` choose, empty ones mean all; a method brings its variants.
     """
     planned = {unit for paper in judge.project.papers for unit in judge.plan.units(paper)}
@@ -80,6 +82,7 @@ def collect(
         if (not datasets or unit.data_set.id in datasets)
         and (not methods or {unit.method.id, unit.method.base} & {*methods})
         and protocol in (None, unit.protocol.id)
+        and not unit.method.sees_test_labels
     ]
     sources = judge.sources(wanted)
     found = ((unit, sources.best(unit)) for unit in wanted)
