@@ -98,7 +98,7 @@ def serve(
     if database and not database.is_file():
         raise UserError(
             f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
-            "`ldlrepro sync PAPER` for a paper that has results."
+            f"`ldlrepro sync {paper or 'PAPER'}` for a paper that has results."
         )
     _check_free(port)
     address = f"http://{HOST}:{port}{page_of(uri, paper)}"
