@@ -184,7 +184,7 @@ def test_what_is_kept_is_what_was_found(tmp_path):
     [
         ({"methods": ["AAKN"]}, "no method is called 'AAKN' here. Did you mean 'AAKNN'?"),
         ({"groups": np.arange(3)}, r"groups must have shape \(120,\)"),
-        ({"groups": np.zeros(120)}, "5 folds need as many groups, there are 1"),
+        ({"groups": np.zeros(120)}, "5 folds need 5 groups at least; number of groups: 1"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(asked, words):

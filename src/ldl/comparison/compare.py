@@ -267,7 +267,7 @@ def demand_enough(rows: int, groups: np.ndarray | None, folds: int) -> None:
     if groups.shape != (rows,):
         raise UserError(f"groups must have shape ({rows},), one for each row, got {groups.shape}")
     if (count := len(np.unique(groups))) < folds:
-        raise UserError(f"{folds} folds need as many groups, there are {count}; set folds={count}")
+        raise UserError(f"{folds} folds need {folds} groups at least; number of groups: {count}")
 
 
 def _mean_loss(found: Sequence[Searched]) -> float:
