@@ -152,7 +152,7 @@ def baselines(args: argparse.Namespace) -> int:
     said = (
         f"{counted(len(found), 'mean')} of {shown} over the folds of complete records. To cite "
         "them, write a folder with --out; it has the folds and the settings behind each. Do not "
-        "cite one that is by print: printed numbers chose its settings."
+        "cite one that is by print: printed numbers, or a look at test rows, chose its settings."
     )
     return answer(args, lines, said, first=6)
 

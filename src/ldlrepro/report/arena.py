@@ -32,18 +32,18 @@ def bars(found: Comparison) -> list[tuple[str, str]]:
 
 def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
     """Return a line for each of the first methods, in its best kind, for readers."""
-    shown = ("method", "elo", "interval", "gain", "leads", "fit s")
+    shown = ("method", "elo", "interval", "gain", "leads", "cost s")
     rows = standings.best_of_each(standings.lines(board))[:first]
     return [{name: row[name] for name in shown} for row in rows]
 
 
 def trade_off(board: standings.Standings) -> str:
-    """Draw what methods gain against what a fit of them costs; a list names the best at their cost.
+    """Draw what methods gain against what search and fit cost; a list names the best at their cost.
 
     Nothing is cheaper and better than these, so that their numbers cover no point.
     """
-    table = board.table[board.table["gain"] > 0].sort_values("fit_s")
-    low, high = (math.log10(table["fit_s"].iloc[end]) for end in (0, -1))
+    table = board.table[board.table["gain"] > 0].sort_values("cost_s")
+    low, high = (math.log10(table["cost_s"].iloc[end]) for end in (0, -1))
     most, left, top, across, down = float(table["gain"].max()) * 1.05, 46.0, 84.0, 430.0, 330.0
     bottom, right, sheet = top + down, left + across, Sheet()
 
@@ -68,17 +68,17 @@ def trade_off(board: standings.Standings) -> str:
     for share in range(0, int(most * 100) + 1, 5):
         _, y = place(1.0, share / 100)
         sheet.text(left - 8, y, f"{share}%", LETTERS, "end")
-    sheet.text(left + across / 2, bottom + 34, "CPU seconds of a fit", LETTERS, "middle")
+    sheet.text(left + across / 2, bottom + 34, "CPU seconds of search and fit", LETTERS, "middle")
     best, ahead = 0.0, []
     for row in table.to_dict("records"):
-        told = f"{row['method']}: {row['gain']:.1%}, {row['fit_s']:.2g} s"
+        told = f"{row['method']}: {row['gain']:.1%}, {row['cost_s']:.2g} s"
         if row["gain"] > best + NOTABLE:
             best = row["gain"]
             ahead.append((row, told))
         else:
-            sheet.disc(*place(row["fit_s"], row["gain"]), 2.5, OTHER, told)
+            sheet.disc(*place(row["cost_s"], row["gain"]), 2.5, OTHER, told)
     for number, (row, told) in enumerate(ahead, start=1):
-        x, y = place(row["fit_s"], row["gain"])
+        x, y = place(row["cost_s"], row["gain"])
         sheet.disc(x, y, 4, GOOD, told)
         sheet.text(x - 6, y - 7, str(number), LETTERS, "end", font_weight="bold")
     _list_of(sheet, right + 16, top, [row for row, _ in ahead])
@@ -89,13 +89,13 @@ def _list_of(sheet: Sheet, x: float, y: float, rows: Sequence[Mapping[Any, Any]]
     """Write a numbered list of methods with what they gain and cost."""
     for at, anchor, words in ((x, "start", "best at their cost"), (x + 214, "end", "gain")):
         sheet.text(at, y, words, LETTERS, anchor, fill=SOFT)
-    sheet.text(x + 256, y, "fit, s", LETTERS, "end", fill=SOFT)
+    sheet.text(x + 256, y, "cost, s", LETTERS, "end", fill=SOFT)
     for number, row in enumerate(rows, start=1):
         y += BAND
         sheet.text(x, y, f"{number}", LETTERS, font_weight="bold")
         sheet.text(x + 14, y, row["method"], LETTERS)
         sheet.text(x + 214, y, f"{100 * row['gain']:.0f}%", LETTERS, "end")
-        sheet.text(x + 256, y, f"{row['fit_s']:.3f}", LETTERS, "end")
+        sheet.text(x + 256, y, f"{row['cost_s']:.3f}", LETTERS, "end")
 
 
 def lines_of(found: Comparison) -> list[dict[str, Any]]:
