@@ -156,21 +156,25 @@ def failures_table(answer: PaperAnswer) -> str:
     return _markdown(lines)
 
 
-def persons_table(answers: Iterable[PaperAnswer], first: int = 3) -> str:
-    """Return in Markdown which methods are best for people that training has not seen."""
+def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int = 3) -> str:
+    """Return in Markdown which methods are best for people that training has not seen.
+
+    A star marks settings that printed numbers chose.
+    """
     lines: list[Iterable[object]] = [
         ("protocol", "data set", "method", "KL, same people", "KL, new people", "rank")
     ]
     for found in (one for answer in answers for one in answer.persons):
         for line in sorted(found.lines, key=lambda line: line.rank_apart)[:first]:
             ranks = f"{line.rank_mixed} to {line.rank_apart} of {len(found.lines)}"
+            star = r" \*" * bool(project.method(line.method).origins.print)
             lines.append(
                 (
-                    *(found.protocol, found.dataset, f"`{line.method}`"),
+                    *(found.protocol, found.dataset, f"`{line.method}`{star}"),
                     *(f"{line.mixed:.4f}", f"{line.apart:.4f}", ranks),
                 )
             )
-    return _markdown(lines)
+    return f"{_markdown(lines)}\n\\* Printed numbers chose its settings: do not cite it.\n"
 
 
 def looks_table(project: Project) -> str:
@@ -284,7 +288,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         CHOOSING: {
             "arena": f"{standings_of_arena.sentence(arena)}\n",
             "arena methods": arena_table(arena),
-            "persons": persons_table(answers.values()),
+            "persons": persons_table(answers.values(), project),
         },
         DEFAULTS: {"arena": f"{standings_of_arena.behind_the_mean(arena)}\n"},
         PEERS: {
