@@ -105,6 +105,17 @@ def test_a_paper_without_results_gets_drawings_that_say_so(given, words):
     assert set(words) <= set(found)
 
 
+def test_methods_with_few_columns_come_last_and_a_lost_data_set_costs_a_place():
+    errors = {"sa_bfgs": (0.1, 0.1, 0.9), "aa_knn": (0.2, 0.2, 0.2), "rf": (0.1,)}
+    units = [
+        measured(("cv", f"d{place}", method), {"kl": [value]})
+        for method, values in errors.items()
+        for place, value in enumerate(values)
+    ]
+    table = drawings(page([], units))["methods"].table
+    assert [line[1] for line in table[1:]] == ["aa_knn", "sa_bfgs", "rf"]
+
+
 @pytest.mark.parametrize("gone", ["methods.svg"])
 def test_a_drawing_that_is_not_there_is_named_with_what_to_type(tmp_path, gone):
     write_figures(MEASURED, tmp_path / "mslp")

@@ -32,7 +32,8 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
     drawn = {name: experiments.drawings(page.paper, each) for name, each in measured.items()}
     curves = {curve.number: curve for curve in page.answer.curves}
     for number, printed in page.paper.figures.items():
-        name, title = f"figure_{number.replace(' ', '_')}", f"Figure {number}: {printed.title}"
+        name = f"figure_{number.replace(' ', '_')}"
+        title = f"Figure {number}: {printed.title}" if number[0].isdigit() else printed.title
         if curve := curves.get(number):
             image = blank("no point has been measured yet")
             if curve.values:

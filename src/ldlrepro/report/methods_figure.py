@@ -10,6 +10,13 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.content import CONTROLS, Figure, PaperPage
 from ldlrepro.report.svg import INK, Sheet, blank, text_width
 
+ORDER = (
+    "The best methods come first, by the geometric mean over columns of their number divided by "
+    "the lowest of the column. Methods with fewer than half of the columns come last. Those of the "
+    "paper are bold."
+)
+LEAST = 1e-9
+"""Error below which nothing is better."""
 MOST = 5.0
 """Colours go from 1 to this many times more and less."""
 COLOURS = (
@@ -50,13 +57,10 @@ def methods_figure(page: PaperPage) -> Figure:
     best = [min(v for v in column if v is not None) for column in zip(*lines.values(), strict=True)]
     lines = dict(sorted(lines.items(), key=lambda item: (_behind(item[1], best), item[0])))
     what = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
-    caption = f"The {what} of each method on each data set, the best methods first."
+    caption = f"The {what} of each method on each data set. {ORDER}"
     if floor:
         what += " over that of the training mean"
-        caption = (
-            f"The {what}: below 1 a method is better than that mean. The best methods come first; "
-            "those of the paper are bold."
-        )
+        caption = f"The {what}: below 1 a method is better than that mean. {ORDER}"
     own = {row.method_id for row in page.rows if row.method in page.paper.own}
     titles = {name: page.title_of(name) for name in lines}
     figure = _heat_map(lines, places, what, titles, own)
@@ -66,10 +70,14 @@ def methods_figure(page: PaperPage) -> Figure:
     return Figure(title, figure, caption, table)
 
 
-def _behind(values: Sequence[float | None], best: Sequence[float]) -> float:
-    """Return how far a method is behind the best one, in the middle of its data sets."""
-    there = [(v, b) for v, b in zip(values, best, strict=True) if v is not None]
-    return statistics.median(v / b if b else float(v > b) for v, b in there)
+def _behind(values: Sequence[float | None], best: Sequence[float]) -> tuple[bool, float]:
+    """Return whether a method has few columns, and how far it is behind the best in these."""
+    logs = [
+        math.log(max(v, LEAST) / max(b, LEAST))
+        for v, b in zip(values, best, strict=True)
+        if v is not None
+    ]
+    return 2 * len(logs) < len(best), statistics.fmean(logs)
 
 
 def _heat_map(
