@@ -19,6 +19,7 @@ from tests.report_pages import PROJECT, content, measured, page
 pytestmark = pytest.mark.browser
 
 METHODS = ["sa_bfgs", "aa_knn", "pt_bayes", "rf", "cpnn"]
+"""Printed numbers chose the settings of ``rf``."""
 CONTROLS = ["train_mean", "true_labels"]
 DATASETS = [*(f"d{number:02d}" for number in range(12)), "sjaffe", "yeast_spoem"]
 

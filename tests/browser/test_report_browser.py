@@ -392,6 +392,14 @@ def test_the_box_finds_what_a_word_means_and_what_to_type(page, reference, words
     sync_api.expect(page.locator(".view.on").get_by_text(answer).first).to_be_in_viewport()
 
 
+def test_no_two_places_of_the_box_have_the_same_name(page, reference):
+    page.goto(reference[0].as_uri())
+    settle(page)
+    page.locator("#jump input").fill("doubt")
+    page.locator("#jump-list [role=option]").first.wait_for()
+    assert page.locator("#jump-list [role=option]").all_inner_texts() == ["Doubt a number"]
+
+
 def test_a_phone_shows_the_sentence_a_menu_and_a_cell_with_its_reason(browser, reference):
     context = browser.new_context(viewport=PHONE)
     page = context.new_page()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ldl.metrics import BETTER
+from ldlrepro.arena.standings import Standings, read, sentence, tables
 from ldlrepro.catalogue import Project
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report import leaderboard
+from ldlrepro.report.conclusions import of_board
 from ldlrepro.report.content import CONTROLS, PaperPage
+from ldlrepro.report.html import write_report
 from ldlrepro.report.leaderboard import (
     SEES_LABELS,
     board_data,
@@ -16,7 +19,7 @@ from ldlrepro.report.leaderboard import (
     standings,
 )
 from tests import report_pages
-from tests.report_pages import PROJECT, measured
+from tests.report_pages import PROJECT, content, measured, packed_in
 
 
 def unit(method: str, dataset: str, kl: float, protocol: str = "cv") -> UnitScores:
@@ -115,8 +118,29 @@ def test_each_kind_of_the_arena_is_a_protocol_and_defaults_stand_in_for_a_kind(t
     by_kind = [ranks(standings(board, *place)) for place in board.protocols()]
     assert by_kind == [{"LDLDF": 1, "Ridge": 2}, {"Ridge": 1, "LDLDF": 2}]
     data = board_data(board, leaderboard.all_standings(board))
-    assert data["start"]["protocol"] == "arena_tuned"
     assert ["arena_tuned", "Failed", ["sjaffe"]] in [list(one) for one in data["failed"]]
+
+
+def test_the_page_opens_with_the_arena_and_then_ranks_by_a_protocol_of_the_papers(tmp_path):
+    kept = tables(tmp_path, PROJECT.root / "reference")
+    few = {name: kept[name] for name in ("jura", "sjaffe")}  # two families are quick
+    text = write_report(content(page(grid(["sa_bfgs"], NINE)), arena=few), tmp_path / "page.html")
+    text = " ".join(text.read_text().split())
+    told = sentence(Standings(read(few), PROJECT.families))
+    assert told in text
+    assert 0 < text.index(told) < text.index('id="conclusion"')
+    assert packed_in(text, "board-data")["start"]["protocol"] == "cv"
+
+
+def test_a_method_whose_settings_the_print_chose_never_comes_first_in_words():
+    board = collect(PROJECT, [page(grid(["ldldf", "sa_bfgs", "aa_knn"], NINE))])
+    outcome = standings(board, "first", "cv")
+    assert ranks(outcome)["ldldf"] == 1
+    said = of_board(outcome)
+    assert said.startswith("SA-BFGS comes first of 2 methods")
+    assert "better than 1 of the others; 0 cannot" in said
+    alone = standings(collect(PROJECT, [page(grid(["ldldf", "structrf"], NINE))]), "first", "cv")
+    assert of_board(alone).startswith("No method here may be cited.")
 
 
 def test_a_reader_can_have_one_kind_of_data_set():

@@ -10,6 +10,8 @@ from ldlrepro.arena import standings
 from ldlrepro.report.svg import SOFT, Sheet
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ldl.comparison.result import Comparison
 
 BAND, LETTERS, WIDTH = 20.0, 12.0, 760.0
@@ -28,6 +30,14 @@ def bars(found: Comparison) -> list[tuple[str, str]]:
         )
         for row in found.table.to_dict("records")
     ]
+
+
+def standing(tables: Mapping[str, Path], families: Mapping[str, str]) -> standings.Standings | None:
+    """Return the standings of the arena; None where no data set has every method yet."""
+    if not tables:
+        return None
+    board = standings.Standings(standings.read(tables), families)
+    return None if board.counted.empty else board
 
 
 def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:

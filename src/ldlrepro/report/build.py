@@ -29,7 +29,7 @@ def report_content(
 
     A synthetic paper is shown where something of it has run here. ``figures`` is the folder that
     holds each paper's drawings; ``notebooks_shown`` names the notebooks whose pages exist, and
-    ``arena`` has the tables of the arena, shown where all five papers are.
+    ``arena`` has the tables of the arena.
     """
     pages = [PaperPage.of(project, answer) for answer in answers]
     pages = [
@@ -63,7 +63,7 @@ def report_content(
             for unit in page.units
             if unit.source == LOCAL and unit.files
         },
-        arena=arena if arena and whole else {},
+        arena=arena or {},
     )
 
 

@@ -92,19 +92,32 @@ def _far(times: Iterable[float]) -> int:
 
 
 def of_board(outcome: Standings) -> str:
-    """Return which method comes first, and how sure that is. The page's script says the same."""
+    """Return which method comes first, and how sure that is. The page's script says the same.
+
+    A method whose settings printed numbers chose may not be cited, and is left out.
+    """
     ranked = [line for line in outcome.lines if line.rank is not None]
     if len(ranked) < 2:
         return ""
-    best = min(ranked, key=lambda line: line.rank or 0.0)
+    citable = [line for line in ranked if not line.contestant.by_print]
+    by_print = len(ranked) - len(citable)
+    left_out = (
+        f" Printed numbers chose the settings of {by_print} more, which may not be cited."
+        if by_print
+        else ""
+    )
+    if not citable:
+        return f"No method here may be cited.{left_out}"
+    best = min(citable, key=lambda line: line.rank or 0.0)
     said = (
-        f"{best.contestant.title} comes first of {len(ranked)} methods by {outcome.measure_title} "
-        f"on {len(outcome.datasets)} data sets."
+        f"{best.contestant.title} comes first of {len(citable)} methods by "
+        f"{outcome.measure_title} on {len(outcome.datasets)} data sets.{left_out}"
     )
     if outcome.compared.p is None:
         return f"{said} Too few data sets are independent for a test of so many methods."
-    alike = len(ranked) - 1 - best.better_than
+    others = [line.contestant.id for line in citable if line is not best]
+    worse = sum(outcome.compared.differ(best.contestant.id, name) for name in others)
     return (
-        f"{said} It is significantly better than {best.better_than} of the others; "
-        f"{alike} cannot be told from it."
+        f"{said} It is significantly better than {worse} of the others; "
+        f"{len(others) - worse} cannot be told from it."
     )

@@ -12,10 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ldlrepro.arena.standings import sentence
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import HOLDS_WHEN, Tally, tally
 from ldlrepro.report import conclusions, reasons, subjects, written
+from ldlrepro.report.arena import leading, standing
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     VERDICT_SIGNS,
@@ -60,6 +62,7 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
     """Return the report's files as HTML, the front page first."""
     board = collect(content.project, content.pages, content.arena)
     boards = all_standings(board)
+    arena = standing(content.arena, content.project.families)
     papers = [page for page in content.pages if not page.paper.synthetic]
     pages = [(page, page_tables(page), tally(page.rows)) for page in content.pages]
     contradicting = contradictions(row for page in papers for row in page.rows)
@@ -80,6 +83,9 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "claimed": [page for page in content.pages if page.answer.claims],
         "contradictions": contradicting,
         "boards": boards,
+        "arena": arena,
+        "arena_sentence": sentence(arena) if arena else "",
+        "arena_lines": leading(arena, 10) if arena else [],
         "board_data": packed(board_data(board, boards)),
     }
     template = _environment().get_template("report.html.j2")
@@ -189,8 +195,8 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     A section has no lines.
     """
     sections: list[tuple[str, str, tuple[str, ...]]] = [
-        ("", title, ("about", name)) for name, title in ABOUT.items()
-    ]
+        ("", title, ("about", name)) for name, title in ABOUT.items() if name != "doubt"
+    ]  # the script takes that one from the menu
     sections += [("", question, place) for question, place in QUESTIONS.items()]
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]

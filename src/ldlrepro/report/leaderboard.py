@@ -372,7 +372,9 @@ def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
         ],
         "papers": list(board.papers.items()),
         "methods": [
-            [c.id, c.title, c.note, c.own] for c in board.contestants.values() if c.id in shown
+            [c.id, c.title, c.note, c.own, c.by_print]
+            for c in board.contestants.values()
+            if c.id in shown
         ],
         "entries": [
             [
@@ -418,11 +420,11 @@ def _kinds(board: Board) -> dict[str, list[str]]:
 
 
 def _first_protocol(board: Board, boards: Sequence[Standings]) -> str:
-    """Return where the user's own methods ran, else the arena, else where most was compared."""
+    """Return where the user's own methods ran, else where most was compared, papers first."""
     own = [e.protocol for e in board.entries if board.contestants[e.method].own]
     if own:
         return max(dict.fromkeys(own), key=own.count)
-    if ARENA in board.papers:
-        return f"{ARENA}_tuned"
-    sizes = {s.protocol: len(s.compared.ranks) * len(s.datasets) for s in boards}
+    sizes = {
+        s.protocol: (s.paper != ARENA, len(s.compared.ranks) * len(s.datasets)) for s in boards
+    }
     return max(sizes, key=lambda name: sizes[name], default="")

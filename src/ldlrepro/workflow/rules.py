@@ -411,9 +411,9 @@ class Rules:
         return [_from_here(path) for path in found if path and path.is_file()]
 
     def scope_arena(self, wildcards: Any) -> list[str]:
-        """Return the maintainers' tables of the arena, which the full report shows."""
+        """Return the maintainers' tables of the arena, which every report shows."""
         found = sorted((self.project.root / "reference" / "arena").glob("*/scores.csv"))
-        return [_from_here(path) for path in found] if wildcards.paper == "all" else []
+        return [_from_here(path) for path in found]
 
     def notebooks_shown(self, wildcards: Any) -> str:
         """Return the option that names the notebooks of a page."""

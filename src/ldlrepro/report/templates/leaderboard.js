@@ -9,7 +9,7 @@
   // ------------------------------------------------------------------ what there is
 
   const measures = data.measures.map(([id, title, better]) => ({ id, title, better }));
-  const methods = new Map(data.methods.map(([id, title, note, own]) => [id, { id, title, note, own }]));
+  const methods = new Map(data.methods.map(([id, title, note, own, byPrint]) => [id, { id, title, note, own, byPrint }]));
   const entries = data.entries.map(([protocol, dataset, method, fit, memory, source, values]) => ({ protocol, dataset, method, fit, memory, source, values }));
   const failures = data.failed.map(([protocol, method, datasets]) => ({ protocol, method, datasets }));
   const distinct = (values) => [...new Set(values)];
@@ -311,10 +311,15 @@
   function conclusion({ lines, measure, common, found }) {
     const ranked = lines.filter((line) => line.rank !== null);
     if (ranked.length < 2) return "";
-    const best = ranked.reduce((one, other) => (other.rank < one.rank ? other : one));
-    const said = `${best.title} comes first of ${ranked.length} methods by ${measure.title} on ${common.length} data sets.`;
+    const citable = ranked.filter((line) => !line.byPrint);
+    const byPrint = ranked.length - citable.length;
+    const leftOut = byPrint ? ` Printed numbers chose the settings of ${byPrint} more, which may not be cited.` : "";
+    if (!citable.length) return `No method here may be cited.${leftOut}`;
+    const best = citable.reduce((one, other) => (other.rank < one.rank ? other : one));
+    const said = `${best.title} comes first of ${citable.length} methods by ${measure.title} on ${common.length} data sets.${leftOut}`;
     if (!found.p) return `${said} Too few data sets are independent for a test of so many methods.`;
-    return `${said} It is significantly better than ${best.better} of the others; ${ranked.length - 1 - best.better} cannot be told from it.`;
+    const worse = citable.filter((line) => line !== best && found.p[best.index][line.index] <= ALPHA).length;
+    return `${said} It is significantly better than ${worse} of the others; ${citable.length - 1 - worse} cannot be told from it.`;
   }
 
   function testText({ found }) {
