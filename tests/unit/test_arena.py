@@ -109,8 +109,13 @@ def test_what_misleads_is_said(table, checkout):
             {},
             "has the text 'x'. Write numbers, or leave columns with text out: --ignore a",
         ),
-        ({"sad": -1.0}, {}, "negative values"),
+        ({"sad": -1.0}, {}, "line 2, column 'sad' has -1. The degrees"),
         (dict.fromkeys(LABELS, 1.0), {}, "all rows have the same labels"),
+        (
+            {**dict.fromkeys(LABELS, 1.0), "a": [np.nan] + 59 * [1.0]},
+            {},
+            "nothing to learn. 1 of 60 rows have gaps",
+        ),
         ({"sad": "much"}, {}, "line 2, column 'sad' has the text 'much'. A label"),
     ],
 )

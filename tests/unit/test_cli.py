@@ -119,6 +119,11 @@ def test_commands_of_the_examples_are_understood():
         (["verdicts", "mslp", "--dataset", "sjafe"], "Did you mean 'sjaffe'?"),
         (["explain", "structrf/16/sjaffe/SA-BFGS/kll"], f"Did you mean '{CELL}'?"),
         (["fetch", "sjafe", "--offline"], "unknown data set 'sjafe'. Did you mean 'sjaffe'?"),
+        (["run", "mslp", "BU3DFE", "aa_knn"], "Did you mean 'sbu_3dfe'?"),
+        (
+            ["recommend", "yeast"],
+            "These have it in their names: yeast_alpha, yeast_cdc, yeast_cold,",
+        ),
         (["run", "mslp", "sjaffe", "aa_knn@gird"], "Did you mean 'aa_knn@grid'?"),
         (["leaderboard", "structrf_persons"], "It is a protocol of structrf."),
         (["status", "--paper", "mslp"], "Give the paper without --paper."),
@@ -134,6 +139,15 @@ def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(
     assert err.startswith("ldlrepro")
     assert "Traceback" not in err
     assert out == ""
+
+
+def test_a_place_where_nothing_can_be_written_is_named_in_one_line(checkout, ask):
+    Path("taken").touch()
+    shutil.copy(ROOT / "CITATION.cff", checkout.root)
+    for verb in (["baselines", "--out"], ["new", "method", "mine", "--folder"]):
+        status, _, err = ask(*verb, "taken")
+        assert status == 2
+        assert err.splitlines()[-1].startswith("ldlrepro: taken: nothing can be written there")
 
 
 def test_a_parameter_that_the_class_lacks_is_refused_before_a_fold_is_run(tiny, ask):

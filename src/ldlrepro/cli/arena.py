@@ -118,9 +118,9 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     except ValueError as error:
         raise UserError(str(error)) from None
     table = read_own(path, args.labels, args.groups, args.ignore)
+    say(paragraph(" ".join([f"{path}: {table.seen}", *table.remarks])))
     folds = Arena.folds if table.groups is None else min(Arena.folds, len(set(table.groups)))
     demand_enough(len(table.X), table.groups, max(folds, 2))
-    say(paragraph(" ".join([f"{path}: {table.seen}", *table.remarks])))
     folder = HERE.results / "arena" / "own" / path.stem
     found = compare(
         table.X,

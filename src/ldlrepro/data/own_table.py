@@ -64,21 +64,25 @@ def read_own(
     kept = table.notna().all(axis=1).to_numpy()
     _note_left_out(kept, "have gaps", remarks)
     degrees = table[labels].to_numpy(dtype=np.float64)
-    if (degrees[kept] < 0).any():
-        raise UserError(f"{path}: the labels have negative values; degrees are 0 or more")
+    negative = (degrees < 0) & kept[:, None]
+    if negative.any():
+        row, label = np.argwhere(negative)[0]
+        place = f"{_line(path, row)}, column '{labels[label]}' has {degrees[row, label]:g}"
+        raise UserError(f"{path}: {place}. The degrees of labels are 0 or more.")
     positive = np.nan_to_num(degrees).sum(axis=1) > 0
     _note_left_out(positive | ~kept, "have labels that are all zero", remarks)
     kept = kept & positive
     table, of = table[kept].reset_index(drop=True), None if of is None else of[kept]
     if table.empty:
-        raise UserError(f"{path}: no row is left")
+        raise UserError(" ".join([f"{path}: no row is left.", *remarks]))
     D = table[labels].astype(np.float64)
     sums = D.sum(axis=1)
     if (np.abs(sums - 1) > 1e-3).any():
         remarks.append("Labels do not sum to 1; each row is divided by its sum.")
     D = D.div(sums, axis=0)
     if np.allclose(D, D.iloc[0]):
-        raise UserError(f"{path}: all rows have the same labels, so there is nothing to learn")
+        said = f"{path}: all rows have the same labels, so there is nothing to learn."
+        raise UserError(" ".join([said, *remarks]))
     X = table.drop(columns=labels).astype(np.float64)
     if X.columns.empty:
         raise UserError(f"{path}: every column is a label or ignored; no feature is left")
@@ -191,9 +195,13 @@ def _first_text(path: Path, table: pd.DataFrame, column: str) -> str:
 
     values = table[column]
     row = int((pd.to_numeric(values, errors="coerce").isna() & values.notna()).to_numpy().argmax())
-    # The first line of a text file names the columns.
-    place = f"row {row + 1}" if path.suffix.lower() == ".parquet" else f"line {row + 2}"
-    return f"{place}, column '{column}' has the text '{values.iloc[row]}'"
+    return f"{_line(path, row)}, column '{column}' has the text '{values.iloc[row]}'"
+
+
+def _line(path: Path, row: int) -> str:
+    """Say where a row stands; the first line of a text file names the columns."""
+    text = path.suffix.lower() not in (".parquet", ".mat")
+    return f"line {row + 2}" if text else f"row {row + 1}"
 
 
 def _note_left_out(kept: np.ndarray, why: str, remarks: list[str]) -> None:
