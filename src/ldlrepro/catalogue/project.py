@@ -137,10 +137,19 @@ class Project:
     def data_set(self, name: str) -> DataSet:
         """Return a data set by its id."""
         if name not in self.data_set_ids:
-            raise unknown(
-                "data set", name, self.data_set_ids, "`ldlrepro list datasets` lists them."
-            )
+            hint = "`ldlrepro list datasets` lists them."
+            raise UserError(f"unknown data set '{name}'.{self.data_sets_like(name)} {hint}")
         return cast(DataSet, self._value("dataset", name))
+
+    def data_sets_like(self, name: str) -> str:
+        """Say which data sets may be meant: first public or own ones whose ids hold the word."""
+        word = plain(name)
+        alike = [one for one in self.data_sets if len(word) > 2 and word in plain(one.id)]
+        at_hand = [one for one in alike if one.is_own or any(file.urls for file in one.files)]
+        found = [one.id for one in at_hand or alike]
+        if len(found) > 1:
+            return f" These have it in their names: {', '.join(found)}."
+        return f" Did you mean '{found[0]}'?" if found else nearest(name, self.data_set_ids)
 
     def weights(self, name: str) -> Weights:
         """Return the weights of a network by their id."""

@@ -73,7 +73,7 @@ def _without(paper: Paper, name: str, project: Project) -> Finding:
         "If its data cannot be had, move it to `not_available` with the reason. Else describe it: "
         f"`ldlrepro new dataset {name} --folder {paper.file.parent}`."
     )
-    said = f"datasets: there is no data set '{name}'.{nearest(name, project.data_set_ids)} {do}"
+    said = f"datasets: there is no data set '{name}'.{project.data_sets_like(name)} {do}"
     return Finding(paper.id, BAD, said)
 
 
