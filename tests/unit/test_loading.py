@@ -33,3 +33,11 @@ def test_class_that_cannot_be_found_is_refused_with_the_file(checkout, path, mes
 def test_a_setting_that_no_fold_could_use_is_refused_before_the_first():
     with pytest.raises(UserError, match="aa_knn@n_neighbors=abc': n_neighbors must be"):
         PROJECT.method("aa_knn@n_neighbors=abc").refuse_mistakes()
+
+
+def test_a_setting_that_the_class_inside_lacks_is_refused_with_the_file(checkout):
+    inner = "{estimator: ldl.StructRF, settings: {max_dept: 3}}"
+    checkout.write("config/methods/m.yaml", f"title: m\nclass: ldl.DFLDL\nparameters: {inner}\n")
+    said = r"m\.yaml: parameters: settings: StructRF has no parameter 'max_dept'.*mean 'max_depth'"
+    with pytest.raises(UserError, match=said):
+        checkout.project.method("m").refuse_mistakes()

@@ -321,3 +321,15 @@ def test_check_says_what_is_wrong_with_a_class(folder, ask, old, new, message):
     assert status == 2
     assert re.search(message, error), error
     assert str(folder.root) in error
+
+
+def test_check_tests_nothing_more_of_a_class_that_always_raises(folder, ask):
+    path = folder.method()
+    text = CODE.format(helper=f"{folder.tag}_helper")
+    folder.write(
+        f"{folder.tag}.py", text.replace("_fit(self, X, D):", "_fit(self, X, D):\n        1 / 0")
+    )
+    status, out, error = ask("check", str(path))
+    assert (status, error) == (1, "2 findings to mend, marked BAD.\n")  # and its variant
+    assert "refuses bad labels" not in out
+    assert re.search(r"note\s+not tested: \d+ other checks", out), out

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -314,7 +316,7 @@ class Method(Value):
             (self.grid, f"{self.shown_file}: grid"),
             (overrides, f"method '{self.id}'"),
         ):
-            _check_names(kind, names, where)
+            _check_names(kind.__name__, kind._parameter_names(), names, where)
         fixed = {name: value for name, value in self.parameters.items() if name not in self.grid}
         model = kind(**copy.deepcopy({**fixed, **overrides}))
         if kind.accepts_images and (weights := getattr(model, "weights", None)):
@@ -323,10 +325,29 @@ class Method(Value):
 
     def refuse_mistakes(self) -> None:
         """Refuse before the first fold what every fold would refuse."""
+        model = self.estimator()
         try:
-            self.estimator()._check_parameters()
+            model._check_parameters()
         except ValueError as error:
             raise UserError(f"method '{self.id}': {error}") from None
+        self._check_settings(model)
+
+    def _check_settings(self, model: LDLEstimator) -> None:
+        """Refuse names in ``settings`` that the class inside, given by its path, does not take."""
+        from ldl._parameters import class_at
+
+        inside = getattr(model, "estimator", None) or getattr(model, "regressor", None)
+        if not isinstance(inside, str):
+            return
+        with suppress(ValueError):  # fit says that there is no such class
+            kind = class_at("estimator", inside, "")
+            known = inspect.signature(kind).parameters
+            if not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+                for part in ("parameters", "grid"):
+                    held = getattr(self, part).get("settings") or ()
+                    for settings in (held,) if isinstance(held, Mapping) else held:
+                        where = f"{self.shown_file}: {part}: settings"
+                        _check_names(kind.__name__, known, settings, where)
 
     def _file_of_weights(self, named: str) -> Path:
         """Return the prepared file of weights; another path counts from the checkout."""
@@ -360,11 +381,10 @@ def _written(asked: Request) -> dict[str, Any]:
     return {name: getattr(asked, name) for name in asked.model_fields_set}
 
 
-def _check_names(kind: type[LDLEstimator], names: Iterable[str], where: str) -> None:
-    known = kind._parameter_names()
+def _check_names(kind: str, known: Collection[str], names: Iterable[str], where: str) -> None:
     for name in names:
         if name not in known:
             raise UserError(
-                f"{where}: {kind.__name__} has no parameter '{name}'.{nearest(name, known)} "
+                f"{where}: {kind} has no parameter '{name}'.{nearest(name, known)} "
                 f"It has: {', '.join(known) or 'none'}"
             )

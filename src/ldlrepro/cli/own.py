@@ -61,7 +61,7 @@ def check(args: argparse.Namespace) -> int:
         found = {"file": str(mine.path), "kind": mine.kind, "id": mine.id, "wrong": wrong}
         print(json.dumps({**found, "findings": [asdict(f) for f in seen]}, indent=1))
     elif wrong:
-        print(f"{wrong} of {counted(len(seen), 'check')} found something wrong.", file=sys.stderr)
+        print(f"{counted(wrong, 'finding')} to mend, marked {BAD}.", file=sys.stderr)
     else:
         where = {
             "paper": "it",
