@@ -203,6 +203,7 @@ def test_a_number_of_another_paper_is_quoted_if_mean_and_deviation_are_its_own(p
     [
         ("toy", "not run yet: snakemake --cores all tiny"),
         ("fgnet", "data not available: Ask the keepers"),
+        ("human_gene", "data not available: We could not get the public copy"),
     ],
 )
 def test_what_was_never_run_says_what_to_type_or_whom_to_ask(printed, tiny, dataset, words):

@@ -65,6 +65,7 @@ def test_seconds_are_scaled_so_that_the_yardstick_takes_as_long_as_printed(timed
     local = record("near", [1.0, 2.0, 3.0]) | record("near@grid", [6.5, 7.0, 7.5])
     plain, searched, again = verdicts("tiny", local, plan=timed.plan)
     assert (plain.verdict, plain.measured) == ("not run", pytest.approx(8.0))
+    assert plain.difference is None
     assert plain.reason.startswith("the yardstick of this table")
     assert searched.measured == pytest.approx(28.0)
     assert searched.measured_std == pytest.approx(2.0)

@@ -25,6 +25,7 @@ SECONDS_FOR_SLURM = 5
 READY, FETCHED, IN_A_FOLDER = "ready", "fetched", "local folder"
 AT_HAND = (READY, FETCHED, IN_A_FOLDER)
 DRAWN, PUBLIC, LICENSED = "synthetic", "to download", "not public"
+UNSURE = "download uncertain"
 
 
 def examine(plan: Plan, workspace: Workspace) -> Iterator[Finding]:
@@ -171,7 +172,9 @@ def whereabouts(source: DataSet | Weights, workspace: Workspace, mirrors: Sequen
         return FETCHED
     if local_sources(source, workspace.data, mirrors):
         return IN_A_FOLDER
-    return PUBLIC if any(file.urls for file in source.files) else LICENSED
+    if not any(file.urls for file in source.files):
+        return LICENSED
+    return UNSURE if source.how_to_get else PUBLIC
 
 
 def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
@@ -186,6 +189,9 @@ def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
     if public := places.get(PUBLIC):
         do = "a run downloads what it needs; `ldlrepro fetch ID` gets one now"
         yield Finding("to download", NOTE, str(len(public)), do)
+    if unsure := places.get(UNSURE):
+        do = f"`ldlrepro fetch ID` tries {', '.join(unsure)}; we could not get them"
+        yield Finding(UNSURE, NOTE, str(len(unsure)), do)
     if licensed := places.get(LICENSED):
         do = f"`ldlrepro fetch ID` says how to get {', '.join(licensed)}"
         yield Finding("to apply for", NOTE, str(len(licensed)), do)

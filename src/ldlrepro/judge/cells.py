@@ -203,7 +203,8 @@ class _Cells:
         if reason := self._quoted(cell):
             return replace(row, verdict=QUOTED, reason=reason)
         if reason := self._why_not_judged(cell, scored, found):
-            return replace(row, verdict=NOT_RUN, reason=reason)
+            off = None if reason == YARDSTICK else row.difference  # it is scaled to the print
+            return replace(row, verdict=NOT_RUN, reason=reason, difference=off)
         row = self._over_seeds(row, cell)
         changed = bool(scored and cell.unit and _of_other_settings(cell.unit, scored))
         row = replace(row, verdict=_judged(row, row.measured), other_settings=changed)
@@ -384,6 +385,7 @@ def _why_not(cell: Cell, scored: UnitScores | None) -> str:
         return f"no measure of this kind yet: {cell.row['metric']}"
     data_set = cell.unit.data_set
     local = data_set.is_drawn or data_set.is_own  # an own file has its data beside it
-    if not local and not any(file.urls for file in data_set.files):
-        return f"data not available: {(data_set.how_to_get or 'no public source').strip()}"
+    told = data_set.how_to_get.strip()
+    if not local and (told or not any(file.urls for file in data_set.files)):
+        return f"data not available: {told or 'no public source'}"
     return f"not run yet: snakemake --cores all {cell.unit.protocol.paper}"

@@ -19,7 +19,7 @@ Found = Mapping[tuple[str, ...], MeasuredCell]
 Experiments = Mapping[str, Measurement]
 """Measurements of experiments, by their id."""
 
-YARDSTICK = "the yardstick of this table: the other times are judged in relation to it"
+YARDSTICK = "the yardstick of this table, scaled to its printed time: the others are judged by it"
 
 
 @dataclass(frozen=True)
