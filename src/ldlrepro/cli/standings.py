@@ -163,6 +163,6 @@ def _to_read(line: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: line[name] for name in numbers if line[name] is not None}
     # A sum that ends at -2e-17 is zero.
     told = {name: f"{round(value, DECIMALS) + 0.0:.4g}" for name, value in given.items()}
-    first = {name: line[name] for name in ("dataset", "protocol", "method", "mean", "std")}
+    first = {name: line[name] for name in ("method", "dataset", "protocol", "mean", "std")}
     by_print = {"by print": "yes" if line["by print"] else ""}
     return first | by_print | {**line, **by_print, **told}
