@@ -105,7 +105,8 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     from ldl.metrics import better
     from ldlrepro.core.files import write_text
     from ldlrepro.data.own_table import read_own
-    from ldlrepro.report.arena import lines_of, own_page
+    from ldlrepro.report import html
+    from ldlrepro.report.arena import bars, lines_of
 
     if not path.is_file():
         raise UserError(f"{path}: no such file")
@@ -140,8 +141,10 @@ def _own(args: argparse.Namespace, path: Path) -> int:
         write_text(program, f"{table.imports}{found.imports}\n{table.code}{found.code}{shown}")
     else:
         program.unlink(missing_ok=True)
-    write_text(page, own_page(path.name, " ".join([table.seen, *table.remarks]), found))
-    answer(args, lines_of(found), found.sentence, first=6)
+    seen, lines = " ".join([table.seen, *table.remarks]), lines_of(found)
+    drawn = {"seen": seen, "found": found, "lines": lines, "bars": bars(found)}
+    write_text(page, html.page("own.html.j2", title=path.name, **drawn))
+    answer(args, lines, found.sentence, first=6)
     if not args.json:
         if found.left_out:
             print()

@@ -124,11 +124,3 @@ def lines_of(found: Comparison) -> list[dict[str, Any]]:
         }
         for row in found.table.to_dict("records")
     ]
-
-
-def own_page(title: str, seen: str, found: Comparison) -> str:
-    """Return the page of a comparison on a table of one's own."""
-    from ldlrepro.report.html import page
-
-    drawn = {"lines": lines_of(found), "bars": bars(found)}
-    return page("own.html.j2", title=title, seen=seen, found=found, **drawn)
