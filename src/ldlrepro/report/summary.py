@@ -174,7 +174,7 @@ def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int =
                     *(f"{line.mixed:.4f}", f"{line.apart:.4f}", ranks),
                 )
             )
-    return f"{_markdown(lines)}\n\\* Printed numbers chose its settings: do not cite it.\n"
+    return f"{_markdown(lines)}\n\\* Printed numbers, or a look at test rows, chose its settings: do not cite it.\n"
 
 
 def looks_table(project: Project) -> str:
