@@ -174,7 +174,8 @@ def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int =
                     *(f"{line.mixed:.4f}", f"{line.apart:.4f}", ranks),
                 )
             )
-    return f"{_markdown(lines)}\n\\* Printed numbers, or a look at test rows, chose its settings: do not cite it.\n"
+    note = "Printed numbers, or a look at test rows, chose its settings: do not cite it."
+    return f"{_markdown(lines)}\n\\* {note}\n"
 
 
 def looks_table(project: Project) -> str:
