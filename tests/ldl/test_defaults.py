@@ -81,11 +81,20 @@ def test_the_mean_is_mixed_in_and_its_share_chosen_on_held_out_rows():
     assert AAKNN(5).fit(X, D).auto_["mean_share"] < 0.5
 
 
-@pytest.mark.parametrize("kind", [AAKNN, StructRF, LDLDF, LDLogitBoost, AOSOLDLogitBoost])
-def test_where_features_tell_nothing_predictions_are_the_mean(kind):
+@pytest.mark.parametrize(
+    "model",
+    [
+        AAKNN(),
+        StructRF(random_state=0),
+        LDLDF("rf+knn", n_estimators=5, max_layers=2, random_state=0),
+        LDLogitBoost(random_state=0),
+        AOSOLDLogitBoost(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_where_features_tell_nothing_predictions_are_the_mean(model):
     _, D = sample(n=60)
     noise = np.random.default_rng(0).normal(size=(60, 4))
-    model = kind(**{"random_state": 0} if "random_state" in kind._parameter_names() else {})
     assert model.fit(noise, D).auto_["mean_share"] == 1.0
     np.testing.assert_allclose(model.predict(noise), np.tile(D.mean(axis=0), (60, 1)))
 

@@ -309,8 +309,8 @@ def test_defaults_that_often_lose_to_the_mean_are_named():
     found = board({"p": often, "q": {**often, "AAKNN": 1.1}, "r": {**often, "AAKNN": 0.5}})
     said = behind_the_mean(found)
     assert "3 estimators ran" in said  # CatBoost is no estimator of the library
-    assert "any amount: 2: AAKNN (2 sets, at most 20.0%), SABFGS (3 sets, at most 0.1%)." in said
-    assert "By more than 1%: 1: AAKNN (2 sets, at most 20.0%)." in said
+    assert "one set in ten are 2, at most by 20.0%: AAKNN, SABFGS." in said
+    assert "By more than 1%: 1, at most by 20.0%: AAKNN." in said
     assert "is 20.0%, that of AAKNN on p." in said
 
 

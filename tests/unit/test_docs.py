@@ -198,7 +198,7 @@ def test_adding_a_method_works_as_told(project):
     project.run(*shlex.split(demo))
     assert "Nothing to be done" in project.run(*shlex.split(demo))
     report = (project.root / "results/report/demo/index.html").read_text()
-    assert ["my_method", "Ridge on products", "", True] in packed_in(report, "board-data")[
+    assert ["my_method", "Ridge on products", "", True, False] in packed_in(report, "board-data")[
         "methods"
     ]
     table = project.root / "results/compare/demo/tables/table_2.md"

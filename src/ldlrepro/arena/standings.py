@@ -311,18 +311,18 @@ def behind_the_mean(board: Standings) -> str:
     excess = board.losses[[f"{name}, default" for name in of_library(board)]] - 1.0
     excess.columns = [method_of(str(name)) for name in excess.columns]
 
-    def worse(most: float) -> str:
-        counts = (excess > most).sum()
-        often = counts[counts > SELDOM * len(excess)]
-        told = [f"{name} ({n} sets, at most {excess[name].max():.1%})" for name, n in often.items()]
-        return f"{len(told) or 'none'}{': ' * bool(told)}{', '.join(told)}"
+    def worse(least: float) -> str:
+        often = excess.columns[(excess > least).sum() > SELDOM * len(excess)]
+        if often.empty:
+            return "none"
+        return f"{len(often)}, at most by {excess[often].max().max():.1%}: {', '.join(often)}"
 
     most, worst = excess.max(), excess.max(axis=1)
     return (
         f"On the {len(excess)} sets of the [arena](choosing.md), {len(excess.columns)} estimators "
-        "ran with their defaults. Worse than the training mean on more than one set in ten, by any "
-        f"amount: {worse(10.0**-TIED)}. By more than {CLEAR:.0%}: {worse(CLEAR)}. The largest loss "
-        f"on any set is {most.max():.1%}, that of {most.idxmax()} on {worst.idxmax()}."
+        "ran with their defaults. Worse than the training mean on more than one set in ten are "
+        f"{worse(10.0**-TIED)}. By more than {CLEAR:.0%}: {worse(CLEAR)}. The largest loss on any "
+        f"set is {most.max():.1%}, that of {most.idxmax()} on {worst.idxmax()}."
     )
 
 
