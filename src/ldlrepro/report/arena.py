@@ -97,15 +97,15 @@ def trade_off(board: standings.Standings) -> str:
 
 def _list_of(sheet: Sheet, x: float, y: float, rows: Sequence[Mapping[Any, Any]]) -> None:
     """Write a numbered list of methods with what they gain and cost."""
-    for at, anchor, words in ((x, "start", "best at their cost"), (x + 214, "end", "gain")):
+    for at, anchor, words in ((x, "start", "best at their cost"), (x + 206, "end", "gain")):
         sheet.text(at, y, words, LETTERS, anchor, fill=SOFT)
     sheet.text(x + 256, y, "cost, s", LETTERS, "end", fill=SOFT)
     for number, row in enumerate(rows, start=1):
         y += BAND
         sheet.text(x, y, f"{number}", LETTERS, font_weight="bold")
-        sheet.text(x + 14, y, row["method"], LETTERS)
-        sheet.text(x + 214, y, f"{100 * row['gain']:.0f}%", LETTERS, "end")
-        sheet.text(x + 256, y, f"{row['cost_s']:.3f}", LETTERS, "end")
+        sheet.text(x + 20, y, row["method"], LETTERS)
+        sheet.text(x + 206, y, f"{100 * row['gain']:.0f}%", LETTERS, "end")
+        sheet.text(x + 256, y, f"{row['cost_s']:.2g}", LETTERS, "end")
 
 
 def lines_of(found: Comparison) -> list[dict[str, Any]]:
