@@ -122,28 +122,23 @@ class _Cells:
     # ------------------------------------------------------------------ verdicts
 
     def verdict(self, cell: Cell) -> VerdictRow:
-        """Judge a cell as the paper states it, else by the reading that other data sets choose."""
-        stated = self._under(cell)
+        """Judge a cell by the reading that other data sets choose, else as the paper states it."""
+        stated = self._with_evidence(self._under(cell), cell)
         if cell.others and stated.measured is None:
             return self._by_any_reading(stated, cell)
-        if not cell.others or stated.verdict not in JUDGED:
-            return self._with_evidence(stated, cell, cell.unit)
-        choice, row, unit = self.readings.choose(cell), stated, cell.unit
-        if choice and stated.verdict not in MET:
-            chosen = self._under(replace(cell, unit=choice.unit))
-            if chosen.verdict in JUDGED:
-                row, unit = chosen, choice.unit
-        if unit != cell.unit:
-            row = replace(row, stated=stated)
-        if choice and unit and cell.unit:
-            other = choice.other_than(unit)
-            verdict = self._under(replace(cell, unit=other)).verdict
-            row = replace(
-                row,
-                choice=choice.words(unit, cell.unit, verdict),
-                hinges=unit != cell.unit and not choice.certain and verdict not in MET,
-            )
-        return self._with_evidence(row, cell, unit, choice)
+        choice = self.readings.choose(cell) if cell.others and stated.verdict in JUDGED else None
+        chosen = self._under(replace(cell, unit=choice.unit)) if choice else stated
+        if choice is None or chosen.verdict not in JUDGED:
+            return stated
+        verdict = self._under(replace(cell, unit=choice.runner_up)).verdict
+        row = replace(
+            chosen,
+            stated=None if choice.unit == cell.unit else stated,
+            stated_holds=stated.holds,
+            choice=choice.words(verdict),
+            hinges=not choice.certain and verdict not in MET,
+        )
+        return self._with_evidence(row, cell, choice)
 
     def _by_any_reading(self, stated: VerdictRow, cell: Cell) -> VerdictRow:
         """Judge a cell by the first reading that was measured, where it is not the stated one."""
@@ -160,21 +155,17 @@ class _Cells:
         return stated
 
     def _with_evidence(
-        self, row: VerdictRow, cell: Cell, judged: Unit | None, choice: Choice | None = None
+        self, row: VerdictRow, cell: Cell, choice: Choice | None = None
     ) -> VerdictRow:
         """Say what the print had a say in, where the number is met."""
         if row.verdict not in MET:
             return row
-        alone = looks(self.paper, replace(cell, unit=judged, others=()))
-        if judged == cell.unit and not alone:
-            return replace(row, evidence=BLIND)
-        if choice is None or choice.unit != judged:
-            return replace(row, evidence=FITTED, rests_on="; ".join(alone))
-        # What the readings vary was left to the other data sets.
-        rests_on = looks(self.paper, replace(cell, unit=judged, others=readings_of(cell)))
-        if rests_on:
+        judged = replace(cell, others=())
+        if choice:  # what the readings vary was left to the other data sets
+            judged = replace(cell, unit=choice.unit, others=readings_of(cell))
+        if rests_on := looks(self.paper, judged):
             return replace(row, evidence=FITTED, rests_on="; ".join(rests_on))
-        return replace(row, evidence=PREDICTED)
+        return replace(row, evidence=PREDICTED if choice else BLIND)
 
     def _under(self, cell: Cell) -> VerdictRow:
         """Judge a cell by its unit."""

@@ -1,11 +1,11 @@
 """How much the print itself had a say in the settings behind a verdict: blind, predicted, fitted.
 
-A paper leaves things open, and its YAML lists the readings (``candidates``). A data set is judged
-as the text states it. Where that misses, it is judged by the reading that the printed digits of the
-paper's other data sets choose: as with folds, what judges has not chosen. The rule is fixed. Each
-reading has one number for a data set, the mean surprise of its printed means and deviations
-(``experiments.printed_digits``); the reading with the least mean over the other data sets is taken.
-A data set on which a reading was not measured has no say.
+A paper leaves things open, and its YAML lists the readings (``candidates``). One reading judges all
+numbers of a method on a data set: the one that the printed digits of the paper's other data sets
+choose. So no number chooses its own judge, and none is tried twice. Each reading has one number for
+a data set, the mean surprise of its printed means and deviations (``experiments.printed_digits``);
+the reading with the least mean over the other data sets is taken. A data set on which a reading was
+not measured has no say. Where none has, the first reading judges, the paper as stated.
 """
 
 from __future__ import annotations
@@ -47,22 +47,15 @@ class Choice:
     certain: bool
     """Whether the two means differ by more than ``FAR`` standard errors over the data sets."""
 
-    def other_than(self, judged: Unit) -> Unit:
-        """Return the best reading, or the next one where the best judges."""
-        return self.runner_up if judged == self.unit else self.unit
-
-    def words(self, judged: Unit, stated: Unit, verdict: str) -> str:
-        """Say which reading judges, the verdict under the other, and how sure the choice is."""
-        own = judged == self.unit
-        best = "it" if own else _named(self.unit)
+    def words(self, verdict: str) -> str:
+        """Say which reading judges, how sure the choice is, and the verdict under the next one."""
         others = "data set" if self.of == 1 else f"{self.of} data sets"
-        then = f"; by it this number would be judged {verdict}"
         said = [
-            f"Judged by {_named(judged)}{', the first reading of the text' * (judged == stated)}.",
-            f"Of the {self.readings} readings that the text leaves open, {best} fits the numbers "
-            f"of the other {others} best, with a surprise of {self.surprise:.2f}"
-            f"{then * (not own)}.",
-            f"Next is {_named(self.runner_up)} with {self.next_surprise:.2f}{then * own}.",
+            f"Judged by {_named(self.unit)}. Of the {self.readings} readings that the text leaves "
+            f"open, it fits the numbers of the other {others} best, with a surprise of "
+            f"{self.surprise:.2f}.",
+            f"Next is {_named(self.runner_up)} with {self.next_surprise:.2f}; by it this number "
+            f"would be judged {verdict}.",
         ]
         if not self.certain:
             why = "over these data sets the two differ by less than two standard errors"

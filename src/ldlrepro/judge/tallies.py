@@ -33,8 +33,8 @@ class Tally:
     """Kind of reason -> missed cells that have one of it."""
     holds: int
     """Met cells that no yardstick meets, by settings that their data set did not choose."""
-    holds_predicted: int
-    """Those whose settings the print of the paper's other data sets chose."""
+    holds_by_text: int
+    """Cells that would hold by the first reading of the text alone."""
     untold: int
     """Met cells of which no yardstick is known: differences, seconds, no record of one."""
     other_settings: int
@@ -76,12 +76,10 @@ class Tally:
             )
         )
         said = f"Of {numbers}, {judged}: {met}, and {hold}."
-        if not self.holds_predicted:
+        if not self.evidence[PREDICTED]:
             return said
-        return (
-            f"{said} For {self.holds_predicted:,} of these, printed numbers of other data sets "
-            "chose the settings."
-        )
+        would = f"{self.holds_by_text:,}" if self.holds_by_text else "none"
+        return f"{said} By the first reading of the text alone, {would} would."
 
     @property
     def line(self) -> dict[str, int]:
@@ -129,7 +127,7 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
         evidence={name: sum(row.evidence == name for row in met) for name in EVIDENCE},
         reasons=dict(Counter(row.reason_kind for row in rows if row.reason_kind)),
         holds=sum(row.holds for row in met),
-        holds_predicted=sum(row.holds and row.evidence == PREDICTED for row in met),
+        holds_by_text=sum(row.holds_by_text for row in judged),
         untold=sum(row.apart is None for row in met),
         other_settings=sum(row.other_settings for row in judged),
         differences=sorted(abs(row.difference) for row in judged if row.difference is not None),

@@ -75,16 +75,16 @@ def under_doubt(rows: Rows) -> str:
     hold = [row for mine in rows.values() for row in mine if row.holds]
     known = Counter(name for row in hold for name in row.not_asked)
     met = Counter(name for row in hold for name in row.not_asked if row.not_asked[name] in MET)
-    other = [row for row in hold if row.stated]
+    chosen = [row for row in hold if row.choice]
     told = [
         f"- {name.capitalize()} is not asked of {known[name]} of them where it has a record, and "
         f"meets {met[name]}."
         for name in sorted(known)
     ]
     told.append(
-        f"- {len(other)} hold under another reading than the first of the text. For "
-        f"{sum(row.hinges for row in other)} of these the next reading may fit the other data sets "
-        "as well, and would not meet them."
+        f"- The reading of {len(chosen)} was chosen by other data sets. For "
+        f"{sum(row.hinges for row in chosen)} of these the next reading may fit those data sets as "
+        "well, and would not meet them."
     )
     return "\n".join(told) + "\n"
 
