@@ -70,8 +70,17 @@ def test_any_common_form_of_a_table_reads_alike(table, checkout):
     assert plain.seen == "60 rows, 4 features, 3 labels, 20 different values of who."
 
 
-@pytest.mark.parametrize(("text", "words"), [("", "the file is empty"), ("a,b\n", "has no rows")])
-def test_a_table_without_rows_is_refused(checkout, text, words):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the file is empty"),
+        ("a,b\n", "has no rows"),
+        ("a,calm,glad,sad\n1,1,0,0\n2,0,1,0\n,0,0,1\n", "2 rows are too few .* 1 of 3 rows have g"),
+        ("a,b\n1,2\n1,2,3\n", "read as a table: line 3 has 3 cells where 2 are expected"),
+        ('a,b\n1,2\n"1,2\n', "line 3 has a quotation mark that is never closed"),
+    ],
+)
+def test_what_is_no_table_with_rows_is_refused(checkout, text, words):
     Path("mine.csv").write_text(text)
     with pytest.raises(UserError, match=words):
         read_own(Path("mine.csv"), LABELS, None, [])
@@ -97,12 +106,22 @@ def test_what_misleads_is_said(table, checkout):
     assert len(np.unique(found.groups)) == 56
 
 
+def test_odd_rows_are_counted_and_the_first_is_placed(table, checkout):
+    table.loc[3, "a"] = np.nan
+    table.loc[[7, 9], LABELS] *= 2
+    found = read_own(write(table.assign(row=table.index)), LABELS, "row", [])
+    said = " ".join(found.remarks)
+    assert "2 of 59 rows do not sum to 1 (the first: line 9); each row is divided" in said
+    assert "a value of its own in row: --groups row keeps no rows together" in said
+
+
 @pytest.mark.parametrize(
     ("change", "asked", "words"),
     [
         ({}, {"labels": ["calm", "gald"]}, "no column 'gald'. Did you mean 'glad'?"),
         ({}, {"labels": ["calm"]}, "at least two columns"),
         ({}, {"groups": "sad"}, "the column 'sad' is a label already"),
+        ({"who": None}, {"groups": "who"}, "line 2, column 'who' is empty. Each row needs a"),
         ({}, {"ignore": ["sad"]}, "the column 'sad' is a label already"),
         (
             {"a": "x"},
@@ -138,7 +157,7 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
     out, err = capsys.readouterr()
     assert out.startswith("Use SABFGS. Its KL is")
     assert "60 rows, 4 features, 3 labels" in err
-    folder = Path("results/arena/own/mine")
+    (folder,) = Path("results/arena/own").glob("mine-*")
     page = (folder / "index.html").read_text()
     assert "<h1>mine.csv</h1>" in page
     assert page.count('<td class="gain v-reproduced" style="--length: 100%">') == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldl.comparison.compare import LEAST_ROWS
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.data.csv_tables import DECIMAL_COMMA, SEPARATORS
 
@@ -20,6 +22,9 @@ NEARLY = 0.999
 KIB, NOT_TEXT = 1024, {0, 1, 2, 3, 4, 5, 6}
 """The start of a file that is looked at, and bytes that no table of text has."""
 FORMATS = ".csv, .tsv, .parquet or .mat"
+TOO_LONG = re.compile(r"Expected (?P<wanted>\d+) fields in line (?P<line>\d+), saw (?P<found>\d+)")
+NOT_CLOSED = re.compile(r"EOF inside string starting at row (?P<row>\d+)")
+"""What pandas complains of; it counts rows from the names of the columns, which are row 0."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,9 @@ def read_own(
     if twice := [name for name in dropped if name in labels]:
         raise UserError(f"{path}: the column '{twice[0]}' is a label already; name it only once")
     remarks: list[str] = []
+    if groups and (gaps := table[groups].isna().to_numpy()).any():
+        place = f"{_line(path, int(gaps.argmax()))}, column '{groups}' is empty"
+        raise UserError(f"{path}: {place}. Each row needs a group.")
     of = table[groups].to_numpy() if groups else None
     table = table.drop(columns=dropped)
     _demand_numbers(path, table, labels)
@@ -73,12 +81,12 @@ def read_own(
     _note_left_out(positive | ~kept, "have labels that are all zero", remarks)
     kept = kept & positive
     table, of = table[kept].reset_index(drop=True), None if of is None else of[kept]
-    if table.empty:
-        raise UserError(" ".join([f"{path}: no row is left.", *remarks]))
+    if len(table) < LEAST_ROWS:
+        few = f"{path}: {len(table)} rows are too few to compare methods; {LEAST_ROWS} are needed."
+        raise UserError(" ".join([few, *remarks]))
     D = table[labels].astype(np.float64)
     sums = D.sum(axis=1)
-    if (np.abs(sums - 1) > 1e-3).any():
-        remarks.append("Labels do not sum to 1; each row is divided by its sum.")
+    _note_sums(path, np.flatnonzero(kept)[np.abs(sums - 1) > 1e-3], len(table), remarks)
     D = D.div(sums, axis=0)
     if np.allclose(D, D.iloc[0]):
         said = f"{path}: all rows have the same labels, so there is nothing to learn."
@@ -116,9 +124,20 @@ def _table(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]
             told = _dialect(path)
             reading = ", ".join([repr(place), *(f"{key}={value!r}" for key, value in told.items())])
             return pd.read_csv(path, **told), f"pd.read_csv({reading})", labels
+    except pd.errors.ParserError as error:
+        raise UserError(f"{path}: cannot be read as a table: {_why(str(error))}") from None
     except (ValueError, OSError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
     raise UserError(f"{path}: the arena reads {FORMATS}")
+
+
+def _why(complaint: str) -> str:
+    """Say in people's words what pandas complains of."""
+    if long := TOO_LONG.search(complaint):
+        return f"line {long['line']} has {long['found']} cells where {long['wanted']} are expected"
+    if open_quote := NOT_CLOSED.search(complaint):
+        return f"line {int(open_quote['row']) + 1} has a quotation mark that is never closed"
+    return complaint.strip()
 
 
 def _dialect(path: Path) -> dict[str, Any]:
@@ -209,6 +228,19 @@ def _note_left_out(kept: np.ndarray, why: str, remarks: list[str]) -> None:
         remarks.append(f"{gone} of {len(kept)} rows {why} and are left out.")
 
 
+def _note_sums(path: Path, wrong: np.ndarray, count: int, remarks: list[str]) -> None:
+    """Say which rows do not sum to 1; ``wrong`` has their places in the file."""
+    if len(wrong) == count:
+        remarks.append("Labels do not sum to 1; each row is divided by its sum.")
+    elif len(wrong):
+        some = len(wrong) > 1
+        where = f"{'the first: ' * some}{_line(path, wrong[0])}"
+        remarks.append(
+            f"{len(wrong)} of {count} rows {'do' if some else 'does'} not sum to 1 ({where}); "
+            "each row is divided by its sum."
+        )
+
+
 def _looked_at(
     X: pd.DataFrame,
     D: pd.DataFrame,
@@ -220,7 +252,13 @@ def _looked_at(
     """Describe the table, warn of what misleads, and keep rows with equal features together."""
     seen = f"{len(X):,} rows, {X.shape[1]:,} features, {D.shape[1]} labels"
     if groups is not None:
-        seen += f", {len(np.unique(groups)):,} different values of {name}"
+        different = len(np.unique(groups))
+        seen += f", {different:,} different values of {name}"
+        if different == len(X):
+            remarks.append(
+                f"Each row has a value of its own in {name}: --groups {name} keeps no rows "
+                "together, and the column is no feature."
+            )
     if zeros := float((D.to_numpy() == 0).mean()):
         seen += f"; {zeros:.0%} of the degrees are zero"
     still = [str(column) for column in X.columns if X[column].nunique() == 1]
