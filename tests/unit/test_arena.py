@@ -169,6 +169,13 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
     assert cli.main([*asked, *few, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["method"] for row in rows] == ["SABFGS", "AAKNN", "TrainMean"]
+    few[1] = "SABFGS"
+    assert cli.main([*asked, *few, "--time", "0.0001s"]) == 0  # its folds were done before
+    write(table[::-1])
+    assert cli.main([*asked, *few, "--time", "0.0001s"]) == 1
+    assert "No method had the time to run." in capsys.readouterr().out
+    assert (folder / "index.html").read_text() == page
+    assert len(list(folder.parent.glob("mine-*"))) == 3
 
 
 @pytest.mark.parametrize(
@@ -178,6 +185,7 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
         (["mine.csv"], "Type `ldlrepro arena mine.csv --labels A,B,C`"),
         (["mine.csv", "--labels", "calm,glad,sad", "--measure", "kll"], "Did you mean 'kl'?"),
         (["mine.xlsx", "--labels", "calm,glad"], "the arena reads .csv"),
+        (["papers"], "papers is a folder. The arena takes a table (.csv"),
     ],
 )
 def test_a_slip_is_answered_with_what_to_type(table, checkout, capsys, arguments, words):
@@ -187,13 +195,16 @@ def test_a_slip_is_answered_with_what_to_type(table, checkout, capsys, arguments
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_time_is_written_as_people_write_it(capsys):
+def test_a_name_or_a_time_that_cannot_be_meant_is_refused(capsys):
     from ldlrepro.cli.arena import duration
 
     assert [duration(text) for text in ("90s", "10m", "1.5h", "20")] == [90, 600, 5400, 20]
     with pytest.raises(SystemExit):
         cli.main(["arena", "mine.csv", "--time", "soon"])
     assert "'soon' is no time; write 90s, 10m or 1.5h" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["arena", "mine.csv", "--labels", "calm,calm,sad"])
+    assert "argument --labels: 'calm' stands there twice" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------- public sets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import random
 from pathlib import Path
@@ -29,8 +30,11 @@ def duration(text: str) -> float:
 
 
 def names(text: str) -> list[str]:
-    """Parse names with commas between them, each once."""
-    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    """Parse names with commas between them."""
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if twice := [name for name in found if found.count(name) > 1]:
+        raise argparse.ArgumentTypeError(f"'{twice[0]}' stands there twice")
+    return found
 
 
 @verb(
@@ -72,7 +76,10 @@ def arena(args: argparse.Namespace) -> int:
     from ldlrepro.train.inputs import global_seed, make_inputs
 
     project = from_environment()
-    data_set = project.data_set(project.id_called("dataset", args.data))
+    name = project.id_called("dataset", args.data)
+    if name not in project.data_set_ids:
+        _refuse_folder(path)
+    data_set = project.data_set(name)
     if not args.of_workflow:
         make_inputs(project, data_set, None, global_seed(project), HERE)
     if args.again:
@@ -98,16 +105,27 @@ def _again(count: int, dataset: str, reference: Path) -> int:
     return 1 if wrong else 0
 
 
+def _refuse_folder(path: Path) -> None:
+    from ldlrepro.data.own_table import FORMATS
+
+    if path.is_dir():
+        raise UserError(
+            f"{path} is a folder. The arena takes a table ({FORMATS}) or the id of a data set"
+        )
+
+
 def _own(args: argparse.Namespace, path: Path) -> int:
-    """Compare methods on a table, and write page and program beside the finished folds."""
+    """Compare methods on a table; each question has a folder of its own for page and program."""
     from ldl import compare
     from ldl.comparison.compare import Arena, demand_enough
     from ldl.metrics import better
+    from ldlrepro.core.checksums import sha256_of
     from ldlrepro.core.files import write_text
     from ldlrepro.data.own_table import read_own
     from ldlrepro.report import html
     from ldlrepro.report.arena import bars, lines_of
 
+    _refuse_folder(path)
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     if not args.labels:
@@ -122,7 +140,10 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     say(paragraph(" ".join([f"{path}: {table.seen}", *table.remarks])))
     folds = Arena.folds if table.groups is None else min(Arena.folds, len(set(table.groups)))
     demand_enough(len(table.X), table.groups, max(folds, 2))
-    folder = HERE.results / "arena" / "own" / path.stem
+    home = HERE.results / "arena" / "own"
+    asked = [args.labels, args.groups, sorted(args.ignore), args.measure, sorted(args.methods)]
+    question = hashlib.sha256(repr([sha256_of(path), *asked]).encode()).hexdigest()
+    folder = home / f"{path.stem}-{question[:8]}"
     found = compare(
         table.X,
         table.D,
@@ -132,7 +153,7 @@ def _own(args: argparse.Namespace, path: Path) -> int:
         time=args.time,
         measure=args.measure,
         n_jobs=args.threads,
-        store=folder / "folds",
+        store=home / "folds",
         verbose=not args.quiet,
     )
     program, page = folder / "best.py", folder / "index.html"
@@ -151,7 +172,7 @@ def _own(args: argparse.Namespace, path: Path) -> int:
             print(paragraph(f"Left out (more time: --time): {', '.join(found.left_out)}."))
         print(f"\nThe winner in code: {program}" * found.has_winner)
         print(f"As a page: {page.resolve().as_uri()}")
-    return 0
+    return 0 if len(found.means) > 1 else 1
 
 
 @verb(
