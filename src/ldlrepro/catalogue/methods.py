@@ -211,6 +211,11 @@ class Method(Value):
     def sees_test_labels(self) -> bool:
         return "sees_test_labels" in self.roles
 
+    @property
+    def by_print(self) -> bool:
+        """Tell whether printed numbers, or a look at test rows, chose one of its settings."""
+        return bool(self.origins.print)
+
     # ------------------------------------------------------------------ variants
 
     @property

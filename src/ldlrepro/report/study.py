@@ -121,7 +121,7 @@ class Study:
         found = self._apart(dataset)
         return _table(
             {
-                "method": line.method,
+                "method": line.method + " *" * self.project.method(line.method).by_print,
                 "KL, same people": f"{line.mixed:.{DECIMALS}f}",
                 "KL, other people": f"{line.apart:.{DECIMALS}f}",
                 "gain lost": "" if line.lost is None else f"{line.lost:.0%}",

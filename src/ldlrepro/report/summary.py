@@ -167,7 +167,7 @@ def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int =
     for found in (one for answer in answers for one in answer.persons):
         for line in sorted(found.lines, key=lambda line: line.rank_apart)[:first]:
             ranks = f"{line.rank_mixed} to {line.rank_apart} of {len(found.lines)}"
-            star = r" \*" * bool(project.method(line.method).origins.print)
+            star = r" \*" * project.method(line.method).by_print
             lines.append(
                 (
                     *(found.protocol, found.dataset, f"`{line.method}`{star}"),

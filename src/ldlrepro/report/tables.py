@@ -378,7 +378,7 @@ def _measured_line(
         remark = SEES_LABELS
     label, remark = CONTROLS.get(unit.method, (page.title_of(unit.method), remark))
     done = sum(row.status == OK for row in unit.rows)
-    if method and method.origins.print:
+    if method and method.by_print:
         remark += "; chosen by the print"
     if done < len(unit.rows):
         remark += f"; {done} of {len(unit.rows)} folds"
