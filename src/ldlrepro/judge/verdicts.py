@@ -204,6 +204,11 @@ def band(printed: str, printed_std: str, measured_std: float | None) -> float:
     return max(half_unit(printed), float(printed_std or 0.0), measured_std or 0.0)
 
 
+def reach(printed: str, noise: float) -> float:
+    """Return the distance from the printed mean up to which a measured mean reproduces it."""
+    return max(SAME * abs(float(printed)), SEED_DEVIATIONS * noise)
+
+
 def is_exact(measured: float, printed: str) -> bool:
     """Tell whether a number rounds to the printed one, or to a neighbour in its last digit."""
     if not math.isfinite(measured):
@@ -234,7 +239,7 @@ def judge(measured: float, printed: str, noise: float, width: float, better: str
     gap = measured - float(printed)
     # An edge belongs to what it bounds; rounding in the last bit must not decide.
     size = abs(gap) / (1 + 1e-9)
-    if size <= max(SAME * abs(float(printed)), SEED_DEVIATIONS * noise):
+    if size <= reach(printed, noise):
         return REPRODUCED
     if size <= width:
         return NEAR

@@ -26,7 +26,7 @@ from ldlrepro.judge.explain import facts_of, summary
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.persons import FLOOR
 from ldlrepro.judge.tallies import tally
-from ldlrepro.judge.verdicts import JUDGED, VerdictRow
+from ldlrepro.judge.verdicts import JUDGED, VerdictRow, reach
 from ldlrepro.lint import linter, relations
 from ldlrepro.lint.tables import rows_of
 from ldlrepro.plan import Plan
@@ -200,7 +200,9 @@ class Number:
         title = measure_title(row.metric, self.study.project)
         axes.plot(range(1, len(values) + 1), values, "o", color=OURS, label="each fold")
         axes.axhline(statistics.fmean(values), color=OURS, label="our mean")
-        axes.axhline(float(row.printed), color=PRINT, linestyle="--", label="printed mean")
+        printed, far = float(row.printed), reach(row.printed, row.noise)
+        axes.axhline(printed, color=PRINT, linestyle="--", label="printed mean")
+        axes.axhspan(printed - far, printed + far, color=PRINT, alpha=0.2, label="met within")
         floor = self.study.answer.unit(f"{row.protocol}/{row.unit_dataset}/{FLOOR}")
         if floor is not None and (mean := floor.mean(row.metric)) is not None:
             axes.axhline(mean, color=FLOOR_COLOUR, linestyle=":", label="training mean")
