@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,8 +49,8 @@ def methods(pages: Iterable[PaperPage]) -> list[Subject]:
     )
 
 
-def data_sets(pages: Iterable[PaperPage]) -> list[Subject]:
-    """Return every data set that a paper prints numbers of."""
+def data_sets(pages: Iterable[PaperPage], leaders: Mapping[str, str]) -> list[Subject]:
+    """Return every data set that a paper prints numbers of, with who leads on it in the arena."""
 
     def title(page: PaperPage, name: str) -> str:
         known = name in page.project.data_set_ids
@@ -60,7 +60,7 @@ def data_sets(pages: Iterable[PaperPage]) -> list[Subject]:
         known = name in page.project.data_set_ids
         shape = page.project.data_set(name).shape if known else None
         sizes = (shape.n, shape.q, shape.c) if shape else (None,) * 3
-        return ["" if size is None else f"{size:,}" for size in sizes]
+        return [*("" if n is None else f"{n:,}" for n in sizes), leaders.get(name, "")]
 
     return _subjects(pages, lambda row: row.unit_dataset or row.dataset, title, facts)
 
