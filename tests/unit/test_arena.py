@@ -385,6 +385,16 @@ def test_people_are_kept_whole_where_they_are_known(tmp_path, monkeypatch, capsy
     assert "persons whole." in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize(("spread", "chance"), [(0.001, False), (0.1, True)])
+def test_a_gain_over_the_mean_that_chance_could_give_is_called_so(checkout, spread, chance):
+    noise = spread * np.array([1, -1, 1, -1, 0.5])
+    scores = {"near": 0.98 + noise, "far": 1.2 - noise, "mean": np.ones(5)}
+    found = advice.SameFolds("tiny", scores, "mean", train=80, test=20, apart=False)
+    said = advice._advice(checkout.project.data_set("toy"), found, "kl").said
+    assert "Use near. " in said
+    assert ("Chance alone could give that gain." in said) == chance
+
+
 def test_protocols_with_equal_folds_are_one_comparison(tiny):
     text = (tiny.root / "papers/tiny/paper.yaml").read_text()
     in_order = text.replace("scheme: kfold", "scheme: kfold, shuffle: false")

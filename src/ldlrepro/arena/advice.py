@@ -142,9 +142,11 @@ def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
     alike = sum(bool(row["tied"]) for row in others)
     second = others[0]["method"]
     folds = len(found.scores[first])
+    p = ps.get(found.mean, 1.0)
+    chance = " Chance alone could give that gain." * (p > ALPHA)
     said = (
         f"Use {spoken(first)}. On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
-        f"{gain(first):.0%} better than the mean of the training labels. "
+        f"{gain(first):.0%} better than the mean of the training labels (p = {p:.2g}).{chance} "
         f"It is the best of {len(lines)} lines on these rows: expect a little less. "
         f"The next method, {spoken(second)}, has {others[0][measure]} "
         f"(p = {ps[second]:.2g}). No p is corrected for the number of comparisons. "

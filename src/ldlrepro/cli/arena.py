@@ -106,9 +106,9 @@ def _again(count: int, dataset: str, reference: Path) -> int:
 
 
 def _refuse_folder(path: Path) -> None:
-    from ldlrepro.data.own_table import FORMATS
-
     if path.is_dir():
+        from ldlrepro.data.own_table import FORMATS
+
         raise UserError(
             f"{path} is a folder. The arena takes a table ({FORMATS}) or the id of a data set"
         )
