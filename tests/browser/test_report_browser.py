@@ -443,7 +443,7 @@ def test_which_method_is_best_on_sbu_3dfe_with_persons_apart(page: Any, referenc
     table.locator("thead button", has_text="place, apart").click()
     first = table.locator("tbody tr").first
     assert first.locator("td").last.inner_text() == "1"
-    assert first.locator("td, th").first.inner_text() == "CCA"
+    assert first.locator("td, th").first.inner_text() == "CCA (settings chosen by print)"
 
 
 def test_what_leaked_in_ldlf(page: Any, reference: Any) -> None:
