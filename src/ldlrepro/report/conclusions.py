@@ -44,8 +44,7 @@ def in_words(counts: Tally) -> list[str]:
         blind, predicted, fitted = counts.evidence.values()
         found.append(
             f"Of {counts.met:,} met numbers, {blind} are blind, {predicted} predicted and {fitted} "
-            f"fitted. {counts.holds} hold: the training mean misses them, an ordinary forest those "
-            "of forests, and no printed number of their data set helped to choose the settings."
+            f"fitted. {counts.holds} hold."
         )
     if counts.reasons:
         why = [WHY[kind].format(number) for kind, number in counts.reasons.items()]
