@@ -80,6 +80,21 @@ def test_the_script_of_the_page_runs_on_what_was_written(ran):
     assert len(scores) == 4
 
 
+def test_it_is_said_which_protocols_keep_people_apart(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    asked = ["baselines", "--method", "sa_bfgs", "--dataset", "sjaffe"]
+    assert cli.main([*asked, "sbu_3dfe", "--json"]) == 0
+    protocols = json.loads(capsys.readouterr().out)["protocols"]
+    apart = {name: told["persons_apart"] for name, told in protocols.items()}
+    assert apart["structrf_persons"] == {"sbu_3dfe": True, "sjaffe": True}
+    assert apart["structrf"] == {"sbu_3dfe": False, "sjaffe": False}
+    # Ten folds of 250 rows end with a person of 25 rows; those of s-JAFFE do not.
+    assert apart["structrf_contiguous"] == {"sbu_3dfe": True, "sjaffe": False}
+    assert cli.main(asked) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "mslp_persons and structrf_persons keep people apart; in the others the same" in said
+
+
 # ---------------------------------------------------------------------- badges
 
 

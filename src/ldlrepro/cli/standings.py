@@ -122,7 +122,7 @@ def baselines(args: argparse.Namespace) -> int:
     """Give numbers to cite for every method that ran: means and standard deviations over folds,
     with the folds, the settings and the code behind them.
     """
-    from ldlrepro.report.baselines import collect, document, write_folder
+    from ldlrepro.report.baselines import collect, document, of_persons, write_folder
 
     judge = judge_here(args)
     for name in args.dataset:
@@ -152,7 +152,8 @@ def baselines(args: argparse.Namespace) -> int:
     said = (
         f"{counted(len(found), 'mean')} of {shown} over the folds of complete records. To cite "
         "them, write a folder with --out; it has the folds and the settings behind each. Do not "
-        "cite one that is by print: printed numbers, or a look at test rows, chose its settings."
+        "cite one that is by print: printed numbers, or a look at test rows, chose its settings. "
+        f"{of_persons(found)}"
     )
     return answer(args, lines, said, first=6)
 

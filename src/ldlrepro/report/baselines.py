@@ -16,21 +16,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import ldlrepro
 from ldlrepro.catalogue import DataSet, Project, Protocol
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.data import DataUnavailable, load_ready
-from ldlrepro.folds.given import write_parts
+from ldlrepro.folds.given import read_parts, write_parts
 from ldlrepro.folds.making import protocol_folds
-from ldlrepro.folds.splits import Fold, folds_digest
+from ldlrepro.folds.splits import Fold, folds_digest, make_folds
 from ldlrepro.judge.bands import bands_of
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import UnitScores, is_complete
 from ldlrepro.plan import Unit
 from ldlrepro.report.citation import entries
+from ldlrepro.report.conclusions import listed
 
-LAYOUT = 1
+LAYOUT = 2
 """Raise it when names or meanings in ``baselines.json`` change."""
 
 Say = Callable[[str], None]
@@ -114,11 +117,20 @@ def _place(unit: Unit) -> tuple[str, str, str]:
 def document(project: Project, baselines: Sequence[Baseline]) -> dict[str, Any]:
     """Return everything in one tree; ``docs/baselines.md`` explains each key."""
     units = {baseline.unit: baseline.scored for baseline in baselines}
+    apart = _apart(baselines)
     return {
         "layout": LAYOUT,
         "ldlrepro": ldlrepro.__version__,
         "protocols": {
-            protocol.id: {"paper": protocol.paper, "text": " ".join(protocol.text.split())}
+            protocol.id: {
+                "paper": protocol.paper,
+                "text": " ".join(protocol.text.split()),
+                "persons_apart": {
+                    data_set.id: found[protocol.id]
+                    for data_set, found in apart.items()
+                    if protocol.id in found
+                },
+            }
             for protocol in sorted({unit.protocol for unit in units})
         },
         "units": [_told(unit, scored) for unit, scored in units.items()],
@@ -128,6 +140,56 @@ def document(project: Project, baselines: Sequence[Baseline]) -> dict[str, Any]:
         ],
         "cite": entries(project),
     }
+
+
+def of_persons(baselines: Sequence[Baseline]) -> str:
+    """Say of each data set whose persons are known which protocols keep them apart."""
+    mixed, sentences = "the same people are in training and test rows", []
+    for data_set, found in _apart(baselines).items():
+        apart = [name for name, whole in found.items() if whole]
+        if None in found.values():
+            continue
+        if len(apart) == len(found):
+            said = "every protocol shown keeps people apart"
+        elif apart:
+            said = (
+                f"{listed(apart)} keep{'s' * (len(apart) == 1)} people apart; in the others {mixed}"
+            )
+        else:
+            said = f"{mixed} of every protocol shown"
+        sentences.append(f"On {data_set.title}, {said}.")
+    return " ".join(sentences)
+
+
+def _apart(baselines: Sequence[Baseline]) -> dict[DataSet, dict[str, bool | None]]:
+    """Return, for data sets whose persons are known, by protocol whether it keeps them apart."""
+    places = {(baseline.unit.data_set, baseline.unit.protocol) for baseline in baselines}
+    found: dict[DataSet, dict[str, bool | None]] = {}
+    for data_set, protocol in sorted(places):
+        if data_set.names_persons:
+            found.setdefault(data_set, {})[protocol.id] = keeps_apart(protocol, data_set)
+    return found
+
+
+def keeps_apart(protocol: Protocol, data_set: DataSet) -> bool | None:
+    """Tell whether nobody is in training and test rows; None where only the data can tell.
+
+    Folds in the order of the file do so where they end with a person.
+    """
+    if protocol.scheme == "leave_one_group_out":
+        return True
+    if protocol.draws_folds(data_set.id):
+        return False
+    n, sizes = data_set.shape.n if data_set.shape else None, data_set.persons
+    if protocol.scheme != "kfold" or n is None or sizes is None:
+        return None
+    if isinstance(sizes, int):  # as many rows for each
+        sizes = (n // sizes,) * sizes
+    persons = np.repeat(np.arange(len(sizes)), sizes)
+    given = protocol.published_folds(data_set.id)
+    drawn = read_parts(given, n, protocol.count_folds()) if given else None
+    folds = make_folds(protocol, n, (), given=drawn)
+    return not any(np.intersect1d(persons[one.train], persons[one.test]).size for one in folds)
 
 
 def write_folder(folder: Path, baselines: Sequence[Baseline], judge: Judge, say: Say) -> None:
