@@ -16,6 +16,7 @@ from ldlrepro.train.records import OK, FoldRow
 from tests.unit import judged
 
 PLACES = ("toy", "second", "third")
+CONSTANT = ("train_mean", "uniform")
 CANDIDATES = """
 candidates:
   - methods: [Near]
@@ -50,7 +51,7 @@ def three(tiny):
             for name, by_place in zip(names, means, strict=True)
             for place in PLACES
         ]
-        units += [unit(place, "train_mean", 0.9) for place in PLACES]
+        units += [unit(place, name, 0.9) for place in PLACES for name in CONSTANT]
         return judged.verdicts("tiny", {one.key: one for one in units}, plan=tiny.plan)
 
     return verdicts
@@ -79,7 +80,7 @@ def test_a_number_that_the_first_reading_meets_is_judged_by_the_reading_of_the_o
 def test_without_a_vote_of_another_data_set_the_text_judges_blind(three, tiny):
     three(*[dict.fromkeys(PLACES, 0.5)] * 3)  # writes the printed numbers
     known = [unit(place, "near", 0.5) for place in PLACES]  # no other reading was measured
-    known += [unit(place, "train_mean", 0.9) for place in PLACES]
+    known += [unit(place, name, 0.9) for place in PLACES for name in CONSTANT]
     rows = judged.verdicts("tiny", {one.key: one for one in known}, plan=tiny.plan)
     assert [(row.evidence, row.choice, row.holds) for row in rows] == [("blind", "", True)] * 3
 

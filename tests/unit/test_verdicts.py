@@ -138,7 +138,8 @@ def test_a_number_says_whether_it_holds_and_what_keeps_it_from_that():
     missed, met = {"the mean": "worse"}, {"the mean": "near", "a forest": "exact"}
     assert replace(row, yardsticks=missed).whether_it_holds.startswith("The number holds: ")
     assert replace(row, yardsticks=met).whether_it_holds.endswith(": a forest meets it too.")
-    assert "was measured here" in row.whether_it_holds
+    assert "can be compared" in row.whether_it_holds
+    assert "mean was not measured" in replace(row, yardsticks={"the mean": ""}).whether_it_holds
     fitted = replace(row, yardsticks=missed, evidence="fitted")
     assert "its own data set" in fitted.whether_it_holds
     assert replace(row, verdict="worse").whether_it_holds.endswith(": it is not met.")

@@ -80,7 +80,7 @@ def of_status(row: Mapping[str, Any], cores: int) -> str:
 def of_claims(rows: Sequence[ClaimRow]) -> str:
     """Say how many claims have which verdict."""
     from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
-    from ldlrepro.report.conclusions import listed
+    from ldlrepro.judge.verdicts import listed
 
     counts = Counter(row.verdict for row in rows)
     words = {

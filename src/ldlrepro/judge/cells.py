@@ -44,13 +44,13 @@ from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
 TRAIN_MEAN = "train_mean"
 YARDSTICKS = {
     "the training mean": TRAIN_MEAN,
-    "an ordinary forest": "rf_reg",
     "the uniform distribution": "uniform",
+    "an ordinary forest": "rf_reg",
 }
 """Methods whose verdict in a cell shows whether that verdict could have failed.
 
-The first counts for every method, the second for forests. Otherwise a verdict is shown and does not
-count.
+The constant answers count for every method, the last one for forests. Otherwise its verdict is
+shown and does not count.
 """
 NOT_AS_STATED = "a reading, for the paper as stated was not measured here"
 RANDOM_WEIGHTS = (
@@ -303,7 +303,7 @@ class _Cells:
             name: self._verdict_of(row, replace(unit, method=method), std)
             for name, method in methods.items()
         }
-        asked = list(YARDSTICKS)[: 2 if unit.method.forest else 1]
+        asked = list(YARDSTICKS)[: 3 if unit.method.forest else 2]
         return replace(
             row,
             yardsticks={name: found[name] for name in asked},

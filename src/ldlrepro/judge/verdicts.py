@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 EXACT, REPRODUCED, NEAR, BETTER, WORSE = "exact", "reproduced", "near", "better", "worse"
@@ -130,7 +131,7 @@ class VerdictRow:
             return ""
         too = [name for name, verdict in self.yardsticks.items() if verdict in MET]
         if self.holds:
-            missing = f"{' and '.join(self.yardsticks)} miss{'es' * (len(self.yardsticks) == 1)} it"
+            missing = f"{listed(list(self.yardsticks))} miss it"
             why = (
                 f"it is met, {missing}, and no printed number of its data set helped to choose the "
                 "settings"
@@ -141,8 +142,10 @@ class VerdictRow:
             why = f"{too[0]} meets it too"
         elif self.evidence == FITTED:
             why = "printed numbers of its own data set helped to choose the settings"
+        elif unknown := [name for name, verdict in self.yardsticks.items() if not verdict]:
+            why = f"{unknown[0]} was not measured here"
         else:
-            why = "neither the training mean nor a forest was measured here"
+            why = "no constant answer can be compared with it"
         return f"The number {'holds' if self.holds else 'does not hold'}: {why}."
 
     @property
@@ -184,6 +187,12 @@ class VerdictRow:
         if self.setting:
             parts.insert(3, self.setting)
         return "/".join(parts)
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return parts of a sentence with an ``and`` before the last one."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def places(printed: str) -> int:

@@ -29,9 +29,9 @@ from ldlrepro.folds.splits import Fold, folds_digest, make_folds
 from ldlrepro.judge.bands import bands_of
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import UnitScores, is_complete
+from ldlrepro.judge.verdicts import listed
 from ldlrepro.plan import Unit
 from ldlrepro.report.citation import entries
-from ldlrepro.report.conclusions import listed
 
 LAYOUT = 2
 """Raise it when names or meanings in ``baselines.json`` change."""

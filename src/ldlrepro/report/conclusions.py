@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.tallies import Tally
+from ldlrepro.judge.verdicts import listed
 
 if TYPE_CHECKING:
     from ldlrepro.judge.claims import ClaimRow
@@ -20,12 +21,6 @@ FAR = 2.0
 def count(number: int) -> str:
     """Return a number as text, with a comma between thousands."""
     return f"{number:,}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """Return parts of a sentence with an ``and`` before the last one."""
-    *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 WHY = {
