@@ -272,8 +272,8 @@ def sentence(board: Standings) -> str:
     said = (
         f"{spoken(first['method'])} wins most often over {len(board.losses)} public "
         f"sets of {len(board.by_family)} families. Its {titled(board.measure)} is "
-        f"{first['gain']:.0%} below that of the training mean, and it costs "
-        f"{first['cost_s']:.2g} CPU seconds of search and fit. "
+        f"{first['gain']:.0%} below that of the training mean; search and fit take "
+        f"{first['cost_s']:.2g} s of CPU time. "
     )
     if near:
         following = ", ".join(f"{spoken(row['method'])} with {row['elo']:.0f}" for row in near[:3])
