@@ -63,7 +63,9 @@ def test_what_the_text_leaves_open_is_never_blind_even_where_its_first_reading_j
     assert {row.method_id for row in rows} == {"near"}
     assert all(row.holds for row in rows)
     assert (
-        tally(rows).sentence().endswith(" hold. By the first reading of the text alone, 3 would.")
+        tally(rows)
+        .sentence()
+        .endswith(" hold. By the first reading of text and code alone, 3 would.")
     )
 
 
@@ -97,7 +99,9 @@ def test_where_the_text_misses_the_other_data_sets_choose(three):
     assert "Next is tiny/near with" in rows[0].choice
     assert "by it this number would be judged worse." in rows[0].choice
     assert "not certain" not in rows[0].choice
-    assert tally(rows).sentence().endswith("By the first reading of the text alone, none would.")
+    assert (
+        tally(rows).sentence().endswith("By the first reading of text and code alone, none would.")
+    )
 
 
 def test_a_choice_between_readings_that_fit_alike_is_not_certain(three):

@@ -124,6 +124,7 @@ class _Cells:
     def verdict(self, cell: Cell) -> VerdictRow:
         """Judge a cell by the reading that other data sets choose, else as the paper states it."""
         stated = self._with_evidence(self._under(cell), cell)
+        stated = replace(stated, holds_by_text=stated.holds)
         if cell.others and stated.measured is None:
             return self._by_any_reading(stated, cell)
         choice = self.readings.choose(cell) if cell.others and stated.verdict in JUDGED else None
@@ -134,7 +135,7 @@ class _Cells:
         row = replace(
             chosen,
             stated=None if choice.unit == cell.unit else stated,
-            stated_holds=stated.holds,
+            holds_by_text=stated.holds,
             choice=choice.words(verdict),
             hinges=not choice.certain and verdict not in MET,
         )

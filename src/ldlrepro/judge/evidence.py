@@ -4,8 +4,9 @@ A paper leaves things open, and its YAML lists the readings (``candidates``). On
 numbers of a method on a data set: the one that the printed digits of the paper's other data sets
 choose. So no number chooses its own judge, and none is tried twice. Each reading has one number for
 a data set, the mean surprise of its printed means and deviations (``experiments.printed_digits``);
-the reading with the least mean over the other data sets is taken. A data set on which a reading was
-not measured has no say. Where none has, the first reading judges, the paper as stated.
+the reading with the least mean over the other families of data sets is taken, for the sets of one
+family share their rows. A data set on which a reading was not measured has no say. Where none has,
+the first reading judges, the paper as stated.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ FAR = 2
 """Standard errors that two readings are apart where the choice between them is certain."""
 
 Surprises = Mapping[str, Sequence[float]]
-"""Printed data set -> the surprise of its digits under each reading."""
+"""Family of data sets -> the mean surprise of its digits under each reading."""
 
 
 @dataclass(frozen=True)
@@ -40,26 +41,26 @@ class Choice:
     runner_up: Unit
     readings: int
     of: int
-    """Data sets that chose."""
+    """Families of data sets that chose."""
     surprise: float
-    """Mean over the data sets that chose."""
+    """Mean over those that chose."""
     next_surprise: float
     certain: bool
-    """Whether the two means differ by more than ``FAR`` standard errors over the data sets."""
+    """Whether the two means differ by more than ``FAR`` standard errors over the families."""
 
     def words(self, verdict: str) -> str:
         """Say which reading judges, how sure the choice is, and the verdict under the next one."""
-        others = "data set" if self.of == 1 else f"{self.of} data sets"
+        others = "family" if self.of == 1 else f"{self.of} families"
         said = [
             f"Judged by {_named(self.unit)}. Of the {self.readings} readings that the text leaves "
-            f"open, it fits the numbers of the other {others} best, with a surprise of "
-            f"{self.surprise:.2f}.",
+            f"open, it fits the numbers of the other {others} of data sets best, with a "
+            f"surprise of {self.surprise:.2f}.",
             f"Next is {_named(self.runner_up)} with {self.next_surprise:.2f}; by it this number "
             f"would be judged {verdict}.",
         ]
         if not self.certain:
-            why = "over these data sets the two differ by less than two standard errors"
-            alone = "it rests on one data set"
+            why = "over these families the two differ by less than two standard errors"
+            alone = "it rests on one family"
             said.append(f"The choice is not certain: {alone if self.of == 1 else why}.")
         return " ".join(said)
 
@@ -74,7 +75,7 @@ class ReadingRow:
     """Protocol and method."""
     stated: bool
     surprise: float
-    """Mean over the data sets; the least is chosen."""
+    """Mean over the families; the least is chosen."""
     chosen: int
     """Data sets that it is chosen for by the others."""
     of: int
@@ -92,9 +93,8 @@ class Readings:
     def choose(self, cell: Cell) -> Choice | None:
         """Return the reading that other data sets choose; None where none of them can."""
         readings = readings_of(cell)
-        surprises = self._surprises.get(_group(cell), {})
-        mine = cell.row["dataset"]
-        others = [name for name in surprises if name != mine]
+        surprises = self._by_family.get(_group(cell), {})
+        others = [name for name in surprises if name != self._family(cell.row["dataset"])]
         if not others:
             return None
         best, runner_up, *_ = ranked(surprises, others)
@@ -112,12 +112,13 @@ class Readings:
     def table(self) -> list[ReadingRow]:
         """Return every reading with its surprise, and how many data sets are judged by it."""
         rows = []
-        for (method, *names), surprises in self._surprises.items():
+        for group, surprises in self._by_family.items():
             if len(surprises) < 2:
                 continue
+            (method, *names) = group
             chosen = [
-                ranked(surprises, [name for name in surprises if name != left_out])[0]
-                for left_out in surprises
+                ranked(surprises, [name for name in surprises if name != self._family(left_out)])[0]
+                for left_out in self._surprises[group]
             ]
             for place, reading in enumerate(names):
                 surprise = statistics.fmean(mine[place] for mine in surprises.values())
@@ -127,6 +128,23 @@ class Readings:
                     )
                 )
         return rows
+
+    def _family(self, data_set: str) -> str:
+        return self.plan.project.families.get(data_set) or data_set
+
+    @cached_property
+    def _by_family(self) -> dict[tuple[str, ...], Surprises]:
+        """Return the surprises of each group of cells, those of a family of data sets as one."""
+        found: dict[tuple[str, ...], Surprises] = {}
+        for group, surprises in self._surprises.items():
+            together: dict[str, list[list[float]]] = {}
+            for name, values in surprises.items():
+                together.setdefault(self._family(name), []).append(values)
+            found[group] = {
+                family: [statistics.fmean(column) for column in zip(*members, strict=True)]
+                for family, members in together.items()
+            }
+        return found
 
     @cached_property
     def _surprises(self) -> dict[tuple[str, ...], dict[str, list[float]]]:
@@ -188,7 +206,7 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def ranked(surprises: Surprises, names: Sequence[str]) -> list[int]:
-    """Return the readings by their mean surprise over data sets; the earlier one wins a tie."""
+    """Return the readings by their mean surprise over families; the earlier one wins a tie."""
     columns = zip(*(surprises[name] for name in names), strict=True)
     means = [statistics.fmean(column) for column in columns]
     return sorted(range(len(means)), key=means.__getitem__)

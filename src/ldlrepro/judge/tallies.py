@@ -34,7 +34,7 @@ class Tally:
     holds: int
     """Met cells that no yardstick meets, by settings that their data set did not choose."""
     holds_by_text: int
-    """Cells that would hold by the first reading of the text alone."""
+    """Cells that would hold by the first reading of text and released code alone."""
     untold: int
     """Met cells of which no yardstick is known: differences, seconds, no record of one."""
     other_settings: int
@@ -79,7 +79,7 @@ class Tally:
         if not self.evidence[PREDICTED]:
             return said
         would = f"{self.holds_by_text:,}" if self.holds_by_text else "none"
-        return f"{said} By the first reading of the text alone, {would} would."
+        return f"{said} By the first reading of text and code alone, {would} would."
 
     @property
     def line(self) -> dict[str, int]:

@@ -90,8 +90,8 @@ class VerdictRow:
     """How the other data sets chose the reading, where the paper leaves something open."""
     hinges: bool = False
     """Whether another reading, which may fit the other data sets as well, would not meet it."""
-    stated_holds: bool = False
-    """Whether it would hold as the paper states it, where the other data sets chose the reading."""
+    holds_by_text: bool = False
+    """Whether it would hold by the first reading of text and released code alone."""
     stated: VerdictRow | None = None
     """The cell as the paper states it, where another reading judges it."""
     yardsticks: dict[str, str] = field(default_factory=dict)
@@ -118,11 +118,6 @@ class VerdictRow:
     def holds(self) -> bool:
         """Tell whether the number is met, by no setting that it chose, and by no yardstick."""
         return self.evidence in (BLIND, PREDICTED) and self.apart is True
-
-    @property
-    def holds_by_text(self) -> bool:
-        """Tell whether it would hold by the first reading of the text alone."""
-        return self.stated_holds if self.choice else self.holds
 
     @property
     def whether_it_holds(self) -> str:

@@ -70,7 +70,7 @@ def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
             yield group, together
 
 
-def under_doubt(rows: Rows) -> str:
+def under_doubt(rows: Rows, project: Project) -> str:
     """Say how many of the numbers that hold would not before a stricter judge."""
     hold = [row for mine in rows.values() for row in mine if row.holds]
     known = Counter(name for row in hold for name in row.not_asked)
@@ -85,6 +85,11 @@ def under_doubt(rows: Rows) -> str:
         f"- The reading of {len(chosen)} was chosen by other data sets. For "
         f"{sum(row.hinges for row in chosen)} of these the next reading may fit those data sets as "
         "well, and would not meet them."
+    )
+    looked = sum(project.method(row.method_id).by_print for row in chosen)
+    told.append(
+        f"- Of these {len(chosen)}, {looked} have a setting that somebody found by a look at printed "
+        "numbers or test rows, maybe of the same data set."
     )
     return "\n".join(told) + "\n"
 
@@ -282,7 +287,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         README: {"headline": f"{in_words(by_group(rows))}\n"},
         TABLES: {
             "verdicts": verdict_table(rows),
-            "doubt": under_doubt(rows),
+            "doubt": under_doubt(rows, project),
             "own methods": own_table(rows),
         },
         LOOKS: {"looks": looks_table(project)},
