@@ -93,8 +93,8 @@ class Tally:
 
 HOLDS_WHEN = (
     "A number holds when it is met, the training mean and the uniform distribution miss it (for a "
-    "forest, an ordinary forest too), and no printed number of its data set helped to choose the "
-    "settings. What a text leaves open, the paper's other data sets choose."
+    "forest, an ordinary forest too), and no printed number of its data set chose its settings. "
+    "What a text leaves open, the paper's other data sets choose."
 )
 
 

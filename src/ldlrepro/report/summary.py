@@ -88,7 +88,7 @@ def under_doubt(rows: Rows, project: Project) -> str:
     )
     looked = sum(project.method(row.method_id).by_print for row in chosen)
     told.append(
-        f"- Of these {len(chosen)}, {looked} have a setting that somebody found by a look at printed "
+        f"- Of these {len(chosen)}, {looked} have a setting that was found by a look at printed "
         "numbers or test rows, maybe of the same data set."
     )
     return "\n".join(told) + "\n"
