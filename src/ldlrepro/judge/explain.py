@@ -20,12 +20,15 @@ from ldlrepro.judge.verdicts import (
     BLIND,
     FITTED,
     FOLDS,
+    JUDGED,
     MET,
     NEITHER,
     PREDICTED,
     REPEATS,
+    SAME,
     VerdictRow,
     difference,
+    reach,
 )
 
 PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
@@ -85,6 +88,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
 def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
     """Return what most people ask of a cell, in a few lines with rounded numbers."""
     lines = [f"{cell}: {facts['verdict']}", _numbers(facts)]
+    if facts["verdict"] in JUDGED:
+        lines.append(_tolerance(facts))
     if holds := facts.get("holds"):
         lines.append(holds)
     if deviation := _deviation(facts):
@@ -153,6 +158,14 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     off = f", {facts['difference']:+.1%}" if facts.get("difference") is not None else ""
     folds = f"{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
+
+
+def _tolerance(facts: Mapping[str, Any]) -> str:
+    """Say how far from the print a mean may be that meets it, and why so far."""
+    far = reach(facts["printed"], facts["noise"])
+    by_share = far <= SAME * abs(float(facts["printed"]))
+    why = f"{SAME:.0%} of it" if by_share else "two standard deviations over other seeds"
+    return f"A mean within {far:.2g} of the print meets it: {why}."
 
 
 def _deviation(facts: Mapping[str, Any]) -> str:
