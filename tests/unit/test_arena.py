@@ -204,7 +204,7 @@ def test_a_name_or_a_time_that_cannot_be_meant_is_refused(capsys):
     assert "'soon' is no time; write 90s, 10m or 1.5h" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         cli.main(["arena", "mine.csv", "--labels", "calm,calm,sad"])
-    assert "argument --labels: 'calm' stands there twice" in capsys.readouterr().err
+    assert "argument --labels: 'calm' is named twice" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------- public sets

@@ -33,7 +33,7 @@ def names(text: str) -> list[str]:
     """Parse names with commas between them."""
     found = [name.strip() for name in text.split(",") if name.strip()]
     if twice := [name for name in found if found.count(name) > 1]:
-        raise argparse.ArgumentTypeError(f"'{twice[0]}' stands there twice")
+        raise argparse.ArgumentTypeError(f"'{twice[0]}' is named twice")
     return found
 
 

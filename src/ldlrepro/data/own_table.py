@@ -24,7 +24,7 @@ KIB, NOT_TEXT = 1024, {0, 1, 2, 3, 4, 5, 6}
 FORMATS = ".csv, .tsv, .parquet or .mat"
 TOO_LONG = re.compile(r"Expected (?P<wanted>\d+) fields in line (?P<line>\d+), saw (?P<found>\d+)")
 NOT_CLOSED = re.compile(r"EOF inside string starting at row (?P<row>\d+)")
-"""What pandas complains of; it counts rows from the names of the columns, which are row 0."""
+"""Complaints of pandas, which counts rows from the line of the column names, its row 0."""
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ YARDSTICKS = {
 }
 """Methods whose verdict in a cell shows whether that verdict could have failed.
 
-The constant answers count for every method, the last one for forests. Otherwise its verdict is
-shown and does not count.
+The training mean and the uniform distribution are asked for every method. The ordinary forest is
+asked for forests; for other methods its verdict is shown only.
 """
 NOT_AS_STATED = "a reading, for the paper as stated was not measured here"
 RANDOM_WEIGHTS = (
