@@ -148,6 +148,32 @@ def test_a_number_holds_if_it_is_met_and_constant_answers_miss_it(printed):
     assert (row.apart, row.holds) == (None, False)
 
 
+AROUND = """
+title: Around
+class: ldl.SSGLDL
+parameters: {estimator: %s, settings: {%s}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "settings", "too"),
+    [("ldl.StructRF", "n_estimators: 1", "StructTree"), ("ldl.AAKNN", "", "AA-kNN")],
+)
+def test_a_method_that_wraps_another_one_is_compared_with_it(tiny, inside, settings, too):
+    tiny.write("config/methods/around.yaml", AROUND % (inside, settings))
+    printed = "{Near: around, Forest: structrf, Tree: structrf@tree, Neighbours: aa_knn}"
+    paper = (tiny.root / "papers/tiny/paper.yaml").read_text()
+    paper = paper.replace("methods:\n  Near: near\n  Mean: train_mean", f"methods: {printed}")
+    tiny.write("papers/tiny/paper.yaml", paper)
+    tiny.write("papers/tiny/cells.csv", HEADER + "tiny,1,toy,,Near,kl,0.5,,lower,,\n")
+    met = {"StructTree": "structrf@tree", "AA-kNN": "aa_knn"}[too]
+    flat = [scored({"kl": [0.9] * 4}, method=name) for name in ("train_mean", "uniform", "rf_reg")]
+    units = [scored({"kl": [0.5] * 4}, method=name) for name in ("around", met)]
+    (row,) = judged.verdicts("tiny", by_key(*units, *flat), plan=tiny.plan)
+    assert (row.verdict, row.holds, row.marks) == ("exact", False, [f"{too} too"])
+    assert ("an ordinary forest" in row.yardsticks) is (inside == "ldl.StructRF")
+
+
 def test_what_the_print_chose_is_fitted_unless_the_paper_states_it(printed, tiny):
     unit = scored({"kl": [0.5] * 4})
     (row,) = printed("kl,0.500,,lower,,", local=by_key(unit))

@@ -102,10 +102,6 @@ class Origins(Entry):
 NO_ORIGINS = Origins.model_validate({})
 
 
-FORESTS = ("ldl.StructRF", "ldl.RFRegression")
-"""Classes of forests. What wraps one is a forest, too."""
-
-
 class Needs(tuple[str, ...]):
     """What the method asks of data and machine."""
 
@@ -206,10 +202,6 @@ class Method(Value):
     @property
     def control(self) -> bool:
         return "control" in self.roles
-
-    @property
-    def forest(self) -> bool:
-        return "forest" in self.roles or self.parameters.get("estimator") in FORESTS
 
     @property
     def sees_test_labels(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ldlrepro.catalogue import DataSet, Paper
+from ldlrepro.catalogue import DataSet, Method, Paper
 from ldlrepro.catalogue.papers import Misprint
 from ldlrepro.judge import measures
 from ldlrepro.judge.bands import SeedNoise
@@ -42,16 +42,10 @@ from ldlrepro.plan import Cell, Plan, Unit, is_quoted
 from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
 
 TRAIN_MEAN = "train_mean"
-YARDSTICKS = {
-    "the training mean": TRAIN_MEAN,
-    "the uniform distribution": "uniform",
-    "an ordinary forest": "rf_reg",
-}
-"""Methods whose verdict in a cell shows whether that verdict could have failed.
-
-The training mean and the uniform distribution are asked for every method. The ordinary forest is
-asked for forests; for other methods its verdict is shown only.
-"""
+YARDSTICKS = {"the training mean": TRAIN_MEAN, "the uniform distribution": "uniform"}
+"""Methods whose verdict in a cell shows whether that verdict could have failed."""
+FOREST = {"an ordinary forest": "rf_reg"}
+"""The same for forests. For other methods its verdict is shown only."""
 NOT_AS_STATED = "a reading, for the paper as stated was not measured here"
 RANDOM_WEIGHTS = (
     "a trial: its network began from random weights, so no number of the paper is judged"
@@ -299,16 +293,32 @@ class _Cells:
         unit = cell.unit
         if unit is None or cell.base is not None or row.metric not in self.scores:
             return row
-        methods = {name: self.plan.project.method(id) for name, id in YARDSTICKS.items()}
+        inside = self._wrapped_by(unit.method)
+        asked = {**YARDSTICKS, **({inside.title: inside.id} if inside else {})}
+        beside = dict(FOREST)
+        if any("forest" in method.roles for method in (unit.method, inside) if method):
+            asked, beside = asked | beside, {}
         found = {
-            name: self._verdict_of(row, replace(unit, method=method), std)
-            for name, method in methods.items()
+            name: self._verdict_of(row, replace(unit, method=self.plan.project.method(id)), std)
+            for name, id in {**asked, **beside}.items()
         }
-        asked = list(YARDSTICKS)[: 3 if unit.method.forest else 2]
         return replace(
             row,
             yardsticks={name: found[name] for name in asked},
-            not_asked={name: found[name] for name in found if name not in asked and found[name]},
+            not_asked={name: found[name] for name in beside if found[name]},
+        )
+
+    def _wrapped_by(self, method: Method) -> Method | None:
+        """Return the method of this paper that a method trains inside; None where it has none."""
+        parameters = method.parameters
+        settings = parameters.get("settings", {})
+        known = [
+            self.plan.project.method(p.method) for p in self.paper.methods.values() if p.method
+        ]
+        return max(
+            (other for other in known if other.class_path == parameters.get("estimator")),
+            key=lambda other: sum(other.parameters.get(k) == settings[k] for k in settings),
+            default=None,
         )
 
     def _verdict_of(self, row: VerdictRow, unit: Unit, std: str) -> str:

@@ -92,9 +92,10 @@ class Tally:
 
 
 HOLDS_WHEN = (
-    "A number holds when it is met, the training mean and the uniform distribution miss it (for a "
-    "forest, an ordinary forest too), and no printed number of its data set chose its settings. "
-    "What a text leaves open, the paper's other data sets choose."
+    "A number holds when it is met, simpler answers miss it, and no printed number of its data set "
+    "chose its settings. Simpler answers are the training mean and the uniform distribution, an "
+    "ordinary forest for forests, and the method inside where one wraps another. What a text "
+    "leaves open, the paper's other data sets choose."
 )
 
 
