@@ -24,13 +24,10 @@ from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, VerdictRow
 from ldlrepro.plan import Plan
 from ldlrepro.report.arena import leading, trade_off
-from ldlrepro.report.content import PaperPage
-from ldlrepro.report.leaderboard import Standings, collect, standings
 from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
-from ldlrepro.train.records import FAILED, last_line
 
 README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
-CHOOSING, DEFAULTS, PEERS = "docs/choosing.md", "docs/defaults.md", "docs/peers.md"
+CHOOSING, DEFAULTS = "docs/choosing.md", "docs/defaults.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 DEFAULTS_TABLE = "docs/defaults.csv"
 WIDTH, BAND, HEAD = 768, 26, 30
@@ -51,8 +48,7 @@ Rows = dict[Paper, list[VerdictRow]]
 def as_in_a_fresh_clone(plan: Plan) -> dict[Paper, PaperAnswer]:
     """Return what the reference says of every paper."""
     judge = Judge(plan, Workspace(Path("no results"), Path("no data")))
-    papers = [*plan.project.real_papers(), plan.project.paper("peers")]
-    return {paper: judge.anew(paper) for paper in papers}
+    return {paper: judge.anew(paper) for paper in plan.project.real_papers()}
 
 
 def verdict_table(rows: Rows) -> str:
@@ -134,31 +130,10 @@ def readings_table(readings: Iterable[ReadingRow]) -> str:
     return _markdown(lines)
 
 
-def ranking_table(outcome: Standings, first: int) -> str:
-    """Return the first methods of a protocol by mean rank in Markdown."""
-    return _markdown([("method", "mean rank", "fit, s", "note"), *_ranked(outcome, first)])
-
-
 def arena_table(board: Arena, first: int = 10) -> str:
     """Return the first methods of the arena in Markdown."""
     rows = leading(board, first)
     return _markdown([rows[0], *(row.values() for row in rows)])
-
-
-def _ranked(outcome: Standings, first: int) -> Iterator[tuple[str, ...]]:
-    for line in outcome.lines[:first]:
-        note = "setting chosen by print" * line.contestant.by_print
-        yield f"`{line.contestant.id}`", f"{line.rank:.1f}", f"{line.fit_s:.2f}", note
-
-
-def failures_table(answer: PaperAnswer) -> str:
-    """Return in Markdown which methods failed on which data sets, and with what error."""
-    lines: list[Iterable[object]] = [("method", "data set", "error")]
-    for unit in answer.units:
-        errors = [row.error for row in unit.rows if row.status == FAILED]
-        if errors:
-            lines.append((f"`{unit.method}`", unit.dataset, last_line(errors[0])))
-    return _markdown(lines)
 
 
 def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int = 3) -> str:
@@ -278,9 +253,7 @@ def renewed(plan: Plan) -> dict[str, str]:
     """Return the text of every file that rests on the records."""
     project = plan.project
     answers = as_in_a_fresh_clone(plan)
-    peers = answers[project.paper("peers")]
-    rows = {paper: answers[paper].rows for paper in project.real_papers()}
-    board = collect(project, [PaperPage.of(project, answer) for answer in answers.values()])
+    rows = {paper: answer.rows for paper, answer in answers.items()}
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
     arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
@@ -297,10 +270,6 @@ def renewed(plan: Plan) -> dict[str, str]:
             "persons": persons_table(answers.values(), project),
         },
         DEFAULTS: {"arena": f"{standings_of_arena.behind_the_mean(arena)}\n"},
-        PEERS: {
-            "ranks": ranking_table(standings(board, "peers", "peers"), 10),
-            "failures": failures_table(peers),
-        },
     }
     texts = {}
     for name, mine in parts.items():
