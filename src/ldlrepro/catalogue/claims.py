@@ -66,15 +66,15 @@ class Miss(Selection):
     refuted_by: str = ""
     """what would refute it; a conjecture has to say"""
     evidence: str = Field(min_length=1)
-    """where to see it - a command, a unit (`protocol/dataset/method`), an experiment (`experiment
-    paper/name`) or a heading of a note or a page, with its path
+    """where to see it - a command, a unit (`protocol/dataset/method`, where `{dataset}` is the
+    cell's), an experiment (`experiment paper/name`) or a heading of a note or a page, with its path
     """
 
-    @property
-    def told(self) -> str:
-        """Return the reason as readers see it."""
+    def told(self, dataset: str) -> str:
+        """Return the reason as readers of a cell see it."""
         refuted = f" (refuted by {self.refuted_by})" if self.refuted_by else ""
-        return f"{KINDS[self.kind]}: {self.reason}{refuted}; {self.evidence}"
+        where = self.evidence.replace("{dataset}", dataset)
+        return f"{KINDS[self.kind]}: {self.reason}{refuted}; {where}"
 
 
 class Misses(Entry):

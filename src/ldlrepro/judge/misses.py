@@ -44,7 +44,7 @@ def idle(rows: Sequence[VerdictRow], paper: Paper) -> list[str]:
 def _with_reason(row: VerdictRow, paper: Paper) -> VerdictRow:
     for entry in paper.misses:
         if _speaks_of(entry, row):
-            return replace(row, reason=entry.told, reason_kind=entry.kind)
+            return replace(row, reason=entry.told(row.dataset), reason_kind=entry.kind)
     return row
 
 
