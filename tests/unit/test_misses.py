@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,14 @@ import yaml
 
 from ldlrepro.cli import parser
 from ldlrepro.core.errors import UserError
-from ldlrepro.judge.misses import idle, unexplained
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.bands import SeedNoise, bands_of
+from ldlrepro.judge.cells import _Cells
+from ldlrepro.judge.experiment_cells import MeasuredBy
+from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.misses import idle, in_sentences, unexplained
+from ldlrepro.judge.scores import Sources
+from ldlrepro.judge.verdicts import MET
 from ldlrepro.plan import Unit
 from tests.unit.judged import PLAN, PROJECT, verdicts
 from tests.unit.test_cells import HEADER, by_key, scored
@@ -95,3 +103,21 @@ def test_the_evidence_exists(paper: str, entry: dict[str, str]) -> None:
     else:
         found = [evidence.replace("{dataset}", name) for name in entry.get("datasets", [""])]
         assert {PLAN.unit_of(unit) for unit in found} <= planned()
+
+
+@pytest.mark.slow
+def test_a_run_that_is_named_as_a_reason_meets_the_number(fresh_clone):
+    judge = Judge(PLAN, Workspace(fresh_clone / "results", fresh_clone / "data"))
+    wrong, seen = [], 0
+    for paper in PROJECT.real_papers():
+        answer = judge.answer(paper)
+        noise = SeedNoise(bands_of(answer.units, PROJECT), judge.reference_bands)
+        sources = Sources({}, judge.reference)
+        cells = _Cells(PLAN, paper, sources, noise, MeasuredBy(PLAN, paper, sources, {}))
+        for cell, row in zip(PLAN.cells(paper), answer.rows, strict=True):
+            where = in_sentences(row.reason)[1] if row.reason_kind == "run" else ""
+            if where and not where.startswith("experiment "):
+                found = cells._under(replace(cell, unit=PLAN.unit_of(where)))
+                wrong += [row.cell] * (found.verdict not in MET)
+                seen += 1
+    assert (wrong, seen > 80) == ([], True)
