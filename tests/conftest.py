@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,8 @@ def fresh_clone(tmp_path_factory) -> Path:
         project = Project.open()
         (folder / "results").mkdir(parents=True)
         papers = [*project.real_papers(), project.paper("peers")]
-        Judge(Plan(project), Workspace(folder / "results", folder / "data")).answers(papers)
+        with chdir(folder):  # where a verb takes the answers as they are
+            Judge(Plan(project), Workspace()).answers(papers)
         return ""
 
     return made_once(tmp_path_factory, "fresh_clone", judge)[0]
