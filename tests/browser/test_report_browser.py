@@ -74,26 +74,26 @@ def check_page(page: Any, report: Path) -> None:
     """
     problems = listen(page)
     files = files_of(report)
-    ids, links = {}, {}
+    ids: dict[Path, set[str]] = {}
+    links: dict[Path, set[str]] = {}
     for file in files:
+        page.set_viewport_size(PHONE)
         page.goto(file.resolve().as_uri())
         ids[file.resolve()] = set(page.eval_on_selector_all("[id]", "all => all.map(e => e.id)"))
         links[file] = set(hrefs(page, "a[href]"))
-    for file in files:
-        problems += broken_links(file, links[file], ids)
+        views = page.eval_on_selector_all(".view", "v => v.map(e => '#' + e.id)")
+        views = [view for view in views if view not in ("#/record", "#/nowhere")]
         records = sorted(link for link in links[file] if link.startswith("#/record/"))
         step = max(1, len(records) * len(files) // RECORDS_LOOKED_AT)
-        for size in (WIDE, PHONE):
-            page.set_viewport_size(size)
-            page.goto(file.resolve().as_uri())
-            views = page.eval_on_selector_all(".view", "v => v.map(e => '#' + e.id)")
-            views = [view for view in views if view not in ("#/record", "#/nowhere")]
-            for route in [*views, *records[::step]]:
-                visit(page, route)
+        for route in [*views, *records[::step]]:
+            visit(page, route)
+            for size in (PHONE, WIDE):
+                page.set_viewport_size(size)
                 problems += [f"{file.name}{route}: {text}" for text in faults_in_view(page)]
-                if route.startswith("#/record/"):
-                    found = set(hrefs(page, "#\\/record a[href]"))
-                    problems += broken_links(file, found, ids)
+            if route.startswith("#/record/"):
+                links[file] |= set(hrefs(page, "#\\/record a[href]"))
+    for file in files:
+        problems += broken_links(file, links[file], ids)
     assert not problems, "\n".join(problems)
 
 

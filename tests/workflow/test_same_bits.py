@@ -40,7 +40,7 @@ def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, project):
     finished: dict[tuple[str, int], str] = {}
     for kills in range(1, 41):
         process = project.begin("snakemake", "--cores", "2", "--nolock", CELLS)
-        time.sleep(moments.uniform(0.1, 2.0 + 0.3 * kills))
+        time.sleep(moments.uniform(0.1, 1.2 * 1.12**kills))
         process.kill()
         finished |= finished_folds(project)
         if kills >= 10 and finished:  # a slow machine needs more tries to get anywhere
