@@ -45,6 +45,8 @@ def test_what_a_variant_changes_is_not_left_to_the_origins_of_the_method(method:
 def test_origins_are_papers_code_or_ours_and_ours_excludes_the_others(method: str) -> None:
     origins = dict(PROJECT.method(method).origins.named)
     assert set(origins) <= {*PROJECT.paper_ids, *NO_PAPERS}
+    suggested = {name for look in PROJECT.method(method).origins.print.values() for name in look.at}
+    assert suggested <= {*PROJECT.data_set_ids, *PROJECT.families.values()}
     ours = set(origins.pop("ours", []))
     assert not ours & {name for names in origins.values() for name in names}
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 
 from ldlrepro.catalogue.entries import Entry, List, Map, Value, Values, broken
 from ldlrepro.catalogue.inner_parameters import gathered
@@ -63,15 +63,30 @@ class Resources(Request):
         return Request(**{name: asked[name] for name in asked if name in Request.model_fields})
 
 
+class Look(Entry):
+    """A look at printed numbers or test rows that a value was chosen after."""
+
+    what: str = Field(min_length=1)
+    """what was looked at"""
+    at: List[str] = ()
+    """data sets, or families of them, that suggested the value; none named, all"""
+
+
+Looked = Annotated[
+    Look,
+    BeforeValidator(lambda value: {"what": value} if isinstance(value, str) else value, str | Look),
+]
+
+
 class Origins(Entry):
     """Where values come from: a source, and the parameters that it settles."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Annotated[List[str], Field(min_length=1)]]
 
-    print: Map[Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
+    print: Map[Looked] = Field(default_factory=dict)
     """parameter, or `scaling` -> what was looked at, for those chosen because they fit the printed
-    numbers or after a look at test rows
+    numbers or after a look at test rows: a text, or with the data sets that suggested the value
     """
 
     @property

@@ -118,7 +118,7 @@ class _Cells:
     def verdict(self, cell: Cell) -> VerdictRow:
         """Judge a cell by the reading that other data sets choose, else as the paper states it."""
         stated = self._with_evidence(self._under(cell), cell)
-        stated = replace(stated, holds_by_text=stated.holds)
+        stated = replace(stated, holds_by_text=stated.holds and stated.evidence == BLIND)
         if cell.others and stated.measured is None:
             return self._by_any_reading(stated, cell)
         choice = self.readings.choose(cell) if cell.others and stated.verdict in JUDGED else None
@@ -129,7 +129,7 @@ class _Cells:
         row = replace(
             chosen,
             stated=None if choice.unit == cell.unit else stated,
-            holds_by_text=stated.holds,
+            holds_by_text=stated.holds_by_text,
             choice=choice.words(verdict),
             hinges=not choice.certain and verdict not in MET,
         )
@@ -141,11 +141,11 @@ class _Cells:
             row = self._under(replace(cell, unit=unit))
             if row.verdict in JUDGED:
                 fitted = row.verdict in MET
-                rests_on = looks(self.paper, replace(cell, unit=unit, others=()))
+                found = self._looks(replace(cell, unit=unit, others=()))
                 return replace(
                     row,
                     evidence=FITTED if fitted else "",
-                    rests_on="; ".join([NOT_AS_STATED, *rests_on]) if fitted else "",
+                    rests_on="; ".join([NOT_AS_STATED, *_own(found)]) if fitted else "",
                 )
         return stated
 
@@ -156,11 +156,15 @@ class _Cells:
         if row.verdict not in MET:
             return row
         judged = replace(cell, others=())
-        if choice:  # what the readings vary was left to the other data sets
+        if choice:
             judged = replace(cell, unit=choice.unit, others=readings_of(cell))
-        if rests_on := looks(self.paper, judged):
-            return replace(row, evidence=FITTED, rests_on="; ".join(rests_on))
-        return replace(row, evidence=PREDICTED if choice else BLIND)
+        found = self._looks(judged)
+        if own := _own(found):
+            return replace(row, evidence=FITTED, rests_on="; ".join(own))
+        return replace(row, evidence=PREDICTED if choice or found else BLIND)
+
+    def _looks(self, cell: Cell) -> dict[str, bool]:
+        return looks(self.paper, cell, self.plan.project.families)
 
     def _under(self, cell: Cell) -> VerdictRow:
         """Judge a cell by its unit."""
@@ -352,6 +356,11 @@ class _Cells:
             source=scored.source,
             same_bits=same_bits(scored, theirs) if scored.source == LOCAL else "",
         )
+
+
+def _own(looks: Mapping[str, bool]) -> list[str]:
+    """Return the looks at a cell's own data set."""
+    return [look for look, own in looks.items() if own]
 
 
 def _judged(row: VerdictRow, measured: float | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldlrepro.catalogue import Method, Paper, Project
+from ldlrepro.catalogue.methods import Look
 
 STATED, CODE, VALIDATION = "stated", "released code", "validation"
 PRINT, OURS = "print", "ours"
@@ -31,16 +32,18 @@ def chosen_by(name: str, method: Method, paper: Paper) -> str:
     return STATED if sources - NO_PAPERS else OURS
 
 
-def all_looks(project: Project) -> Iterator[tuple[str, str, str]]:
-    """Yield every choice by the print: whose it is, what was chosen, what was looked at."""
+def all_looks(project: Project) -> Iterator[tuple[str, str, str, str]]:
+    """Yield every choice by the print: whose, what was chosen, by which data sets, and how."""
     for method in project.methods:
-        seen: dict[str, list[str]] = {}
+        seen: dict[Look, list[str]] = {}
         base = {} if method.base == method.id else project.method(method.base).origins.print
         for parameter, look in method.origins.print.items():
             if base.get(parameter) != look:
-                seen.setdefault(look.strip(), []).append(parameter)
-        yield from ((method.id, ", ".join(parameters), look) for look, parameters in seen.items())
+                seen.setdefault(look, []).append(parameter)
+        for look, parameters in seen.items():
+            yield method.id, ", ".join(parameters), ", ".join(look.at) or "all", look.what
     for paper in project.papers:
         for entry in paper.chosen_by_print:
             whose = "; ".join(", ".join(names) for names in entry.named.values())
-            yield f"{paper.id}: {whose or 'all cells'}", entry.what, entry.proof
+            data_sets = ", ".join(entry.named.get("datasets", ())) or "all"
+            yield f"{paper.id}: {whose or 'all cells'}", entry.what, data_sets, entry.proof

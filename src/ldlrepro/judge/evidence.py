@@ -212,22 +212,23 @@ def ranked(surprises: Surprises, names: Sequence[str]) -> list[int]:
     return sorted(range(len(means)), key=means.__getitem__)
 
 
-def looks(paper: Paper, cell: Cell) -> list[str]:
-    """Return what a cell's unit rests on that the print had chosen, and no reading varies.
+def looks(paper: Paper, cell: Cell, families: Mapping[str, str]) -> dict[str, bool]:
+    """Return every look at the print behind a cell's unit, and whether its own data set was seen.
 
-    What the paper itself states was chosen by nobody, whatever another paper says of it.
+    The sets of one family count as one. What the paper itself states was chosen by nobody, whatever
+    another paper says of it. Folds that the readings vary were left to the other data sets.
     """
-    found = [f"{e.what} ({e.proof})" for e in paper.chosen_by_print if e.covers(cell.row)]
+    found = {f"{e.what} ({e.proof})": True for e in paper.chosen_by_print if e.covers(cell.row)}
     if cell.unit is None:
         return found
     method, protocol = cell.unit.method, cell.unit.protocol
-    readings = cell.others or (cell.unit,)
+    mine = families.get(cell.row["dataset"], cell.row["dataset"])
     for name, look in method.origins.print.items():
-        varied = len({repr(_setting(reading, name)) for reading in readings}) > 1
-        if not varied and not paper.states(method, name):
-            found.append(f"{name} ({look})")
-    if protocol.by_print and len({reading.protocol.id for reading in readings}) < 2:
-        found.append(f"folds ({protocol.by_print})")
+        if not paper.states(method, name):
+            seen = {families.get(data_set, data_set) for data_set in look.at}
+            found[f"{name} ({look.what})"] = mine in seen or not seen
+    if protocol.by_print and len({unit.protocol.id for unit in readings_of(cell)}) < 2:
+        found[f"folds ({protocol.by_print})"] = True
     return found
 
 
@@ -243,11 +244,3 @@ def _group(cell: Cell) -> tuple[str, ...]:
 
 def _named(unit: Unit) -> str:
     return f"{unit.protocol.id}/{unit.method.id}"
-
-
-def _setting(unit: Unit, name: str) -> object:
-    """Return the value of a parameter, its candidates, or the scaling of features."""
-    method = unit.method
-    if name == "scaling":
-        return method.scaling
-    return method.grid.get(name, method.parameters.get(name))

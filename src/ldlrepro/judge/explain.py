@@ -226,7 +226,7 @@ def parameters_of(paper: Paper, scored: UnitScores, method: Method) -> list[dict
         why = chosen_by(name, method, paper)
         origin = CHOSEN * (why == VALIDATION) + origin_of(name, method, paper)
         known = {"parameter": name, "value": ", ".join(values), "chosen_by": why, "from": origin}
-        found.append(known | ({"looked at": looks[name]} if name in looks else {}))
+        found.append(known | ({"looked at": looks[name].what} if name in looks else {}))
     return found
 
 

@@ -13,7 +13,6 @@ from ldlrepro.judge.verdicts import (
     JUDGED,
     MET,
     MISSED,
-    PREDICTED,
     VERDICTS,
     VerdictRow,
 )
@@ -33,8 +32,6 @@ class Tally:
     """Kind of reason -> missed cells that have one of it."""
     holds: int
     """Met cells that no yardstick meets, by settings that their data set did not choose."""
-    holds_by_text: int
-    """Cells that would hold by the first reading of text and released code alone."""
     untold: int
     """Met cells of which no yardstick is known: differences, seconds, no record of one."""
     other_settings: int
@@ -75,11 +72,7 @@ class Tally:
                 (self.holds, "holds", "hold"),
             )
         )
-        said = f"Of {numbers}, {judged}: {met}, and {hold}."
-        if not self.evidence[PREDICTED]:
-            return said
-        would = f"{self.holds_by_text:,}" if self.holds_by_text else "none"
-        return f"{said} By the first reading of text and code alone, {would} would."
+        return f"Of {numbers}, {judged}: {met}, and {hold}."
 
     @property
     def line(self) -> dict[str, int]:
@@ -129,7 +122,6 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
         evidence={name: sum(row.evidence == name for row in met) for name in EVIDENCE},
         reasons=dict(Counter(row.reason_kind for row in rows if row.reason_kind)),
         holds=sum(row.holds for row in met),
-        holds_by_text=sum(row.holds_by_text for row in judged),
         untold=sum(row.apart is None for row in met),
         other_settings=sum(row.other_settings for row in judged),
         differences=sorted(abs(row.difference) for row in judged if row.difference is not None),

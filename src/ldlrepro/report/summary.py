@@ -66,7 +66,7 @@ def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
             yield group, together
 
 
-def under_doubt(rows: Rows, project: Project) -> str:
+def under_doubt(rows: Rows) -> str:
     """Say how many of the numbers that hold would not before a stricter judge."""
     hold = [row for mine in rows.values() for row in mine if row.holds]
     known = Counter(name for row in hold for name in row.not_asked)
@@ -77,16 +77,14 @@ def under_doubt(rows: Rows, project: Project) -> str:
         f"meets {met[name]}."
         for name in sorted(known)
     ]
-    told.append(
+    by_text = sum(row.holds_by_text for mine in rows.values() for row in mine)
+    told += [
         f"- The reading of {len(chosen)} was chosen by other data sets. For "
         f"{sum(row.hinges for row in chosen)} of these the next reading may fit those data sets as "
-        "well, and would not meet them."
-    )
-    looked = sum(project.method(row.method_id).by_print for row in chosen)
-    told.append(
-        f"- Of these {len(chosen)}, {looked} have a setting that was found by a look at printed "
-        "numbers or test rows, maybe of the same data set."
-    )
+        "well, and would not meet them.",
+        f"- If the first reading of text and released code judged every number, {by_text} would "
+        f"hold in place of {len(hold)}.",
+    ]
     return "\n".join(told) + "\n"
 
 
@@ -160,7 +158,7 @@ def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int =
 
 def looks_table(project: Project) -> str:
     """Return every choice by the print in Markdown."""
-    return _markdown([("whose", "what", "what was looked at"), *all_looks(project)])
+    return _markdown([("whose", "what", "suggested by", "what was looked at"), *all_looks(project)])
 
 
 def _markdown(lines: Iterable[Iterable[object]]) -> str:
@@ -260,7 +258,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         README: {"headline": f"{in_words(by_group(rows))}\n"},
         TABLES: {
             "verdicts": verdict_table(rows),
-            "doubt": under_doubt(rows, project),
+            "doubt": under_doubt(rows),
             "own methods": own_table(rows),
         },
         LOOKS: {"looks": looks_table(project)},
