@@ -6,7 +6,8 @@ choose. So no number chooses its own judge, and none is tried twice. Each readin
 a data set, the mean surprise of its printed means and deviations (``experiments.printed_digits``);
 the reading with the least mean over the other families of data sets is taken, for the sets of one
 family share their rows. A data set on which a reading was not measured has no say. Where none has,
-the first reading judges, the paper as stated.
+the first reading judges, the paper as stated. Where the cell's own data set, or one of its family,
+suggested a setting of the reading that judges, the number is fitted all the same.
 """
 
 from __future__ import annotations
