@@ -1,4 +1,4 @@
-"""Tables as files: CSV for programs, Markdown for reading, HTML fragments for other pages."""
+"""Tables as files: CSV for programs, Markdown for reading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ldlrepro.judge.claims import ClaimRow, shares_in_words
 from ldlrepro.judge.tallies import Tally
 from ldlrepro.report.conclusions import in_words
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
-from ldlrepro.report.html import render_table
 from ldlrepro.report.tables import Cell, Column, Grid, PrintedLine, mean_and_std, page_tables
 from ldlrepro.train.records import OK
 
@@ -47,7 +46,7 @@ def write_tables(page: PaperPage, folder: Path) -> list[Path]:
 
 
 def table_texts(page: PaperPage) -> dict[str, str]:
-    """Return a CSV, Markdown and HTML file per printed table; cells, claims and scores as CSV."""
+    """Return a CSV and Markdown file per printed table; cells, claims and scores as CSV."""
     tables = page_tables(page)
     texts = {
         "cells.csv": as_csv(page.rows),
@@ -59,7 +58,6 @@ def table_texts(page: PaperPage) -> dict[str, str]:
         name = f"{TABLES}/table_{grid.id}"
         texts[f"{name}.csv"] = as_csv(rows)
         texts[f"{name}.md"] = as_markdown(page, grid, tables.notes)
-        texts[f"{name}.html"] = render_table(page, grid, tables.notes)
     return texts
 
 

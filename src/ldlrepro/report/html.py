@@ -35,7 +35,7 @@ from ldlrepro.report.documents import (
 from ldlrepro.report.figures import write_figure
 from ldlrepro.report.leaderboard import all_standings, board_data, collect
 from ldlrepro.report.record_views import record_data, shared
-from ldlrepro.report.tables import Grid, PageTables, page_tables, percent
+from ldlrepro.report.tables import PageTables, page_tables, percent
 from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
@@ -247,14 +247,6 @@ def _group(papers: Iterable[PaperPage], name: str) -> Group:
         total=tally([row for page in pages for row in page.rows]),
         printing=sum(bool(page.rows) for page in pages),
     )
-
-
-def render_table(page: PaperPage, grid: Grid, notes: dict[str, int]) -> str:
-    """Render one printed table as an HTML fragment without links, for use elsewhere."""
-    template = _environment().get_template("grid.html.j2")
-    used = {n for b in grid.blocks for p in b.printed for c in p.cells for x in c for n in x.notes}
-    shown = {text: number for text, number in notes.items() if number in used}
-    return str(template.module.fragment(page, grid, shown))  # type: ignore[attr-defined]
 
 
 def audit_page(found: Mapping[str, Any], told: Iterable[str] = ()) -> str:
