@@ -17,7 +17,7 @@ QUESTIONS = {
     "cluster": "cluster",
     "MLflow": "tracking",
     "is this table possible": "lint",
-    "GPU": "gpu",
+    "GPU": "training",
 }
 LINKS = ".md-search-result__item > a.md-search-result__link"
 

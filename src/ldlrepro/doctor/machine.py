@@ -150,7 +150,7 @@ def cuda() -> Finding:
         torch.ones(2, device="cuda").sum().item()
     except (AssertionError, RuntimeError) as error:  # an assertion in builds without CUDA
         do = (
-            f"docs/gpu.md lists what fits together, `{again}` installs it; a container needs "
+            f"docs/training.md lists what fits together, `{again}` installs it; a container needs "
             "`docker run --gpus all` or `apptainer exec --nv`"
         )
         return Finding("CUDA", BAD, f"{found}: {str(error).partition(chr(10))[0]}", do)
