@@ -113,7 +113,6 @@ def test_the_tab_key_completes_what_the_parsers_take(line, words):
     assert found == words if words is not None else CELL in found
 
 
-def test_explain_completes_data_sets_beside_papers():
-    assert completion.candidates("ldlrepro explain sj") == ["sjaffe"]
+def test_ids_are_completed():
     assert completion.candidates("ldlrepro explain ms") == ["mslp/"]
     assert completion.candidates("ldlrepro arena sj") == ["sjaffe"]

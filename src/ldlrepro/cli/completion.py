@@ -102,9 +102,7 @@ def _expected(actions: Sequence[argparse.Action], before: Sequence[str]) -> argp
 
 
 def _ids(argument: str, typed: str) -> Iterable[str]:
-    """Return the ids that an argument may be; of cells those of the paper that was typed, and
-    data sets, which `explain` takes too.
-    """
+    """Return the ids that an argument may be; of cells those of the paper that was typed."""
     from ldlrepro.catalogue import from_environment
 
     project = from_environment()
@@ -114,7 +112,7 @@ def _ids(argument: str, typed: str) -> Iterable[str]:
         return []
     paper, slash, _ = typed.partition("/")
     if not slash or paper not in project.paper_ids:
-        return [*(f"{paper.id}/" for paper in project.real_papers()), *project.data_set_ids]
+        return [f"{paper.id}/" for paper in project.real_papers()]
     from ldlrepro.plan import Plan
 
     parts = ("paper", "table", "dataset", "setting", "method", "metric")

@@ -15,11 +15,10 @@ from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
 from ldlrepro.cli.output import COLOURS, answer, coloured, paragraph, show, width
 from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
-from ldlrepro.core.errors import UserError, nearest, unknown
+from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say
 
 if TYPE_CHECKING:
-    from ldlrepro.catalogue import DataSet
     from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.contradictions import Contradiction
@@ -177,7 +176,7 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
 
 
 @verb(
-    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE, or a data set"),
+    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE"),
     flag(
         "--full",
         "show parameters and their origins, folds, every other setting, digests, and the command "
@@ -187,23 +186,16 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
     examples=[
         "ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl",
         'ldlrepro explain "ldldf/4/sjaffe/combination RF+RF/LDLDF/kl"',
-        "ldlrepro explain scut_fbp",
     ],
 )
 def explain(args: argparse.Namespace) -> int:
     """Say why a printed number holds or misses: the measured value, the verdict, the reading that
-    judged it, and the closest other setting. --full shows everything about it. For a data set, say
-    what its features reveal.
+    judged it, and the closest other setting. --full shows everything about it.
     """
     from ldlrepro.judge.explain import explain, summary
 
     judge = judge_here(args)
     project = judge.project
-    if (named := project.id_called("dataset", args.cell)) in project.data_set_ids:
-        return _explain_data_set(project.data_set(named), args.json)
-    known = [*project.data_set_ids, *project.paper_ids]
-    if "/" not in args.cell and project.id_called("paper", args.cell) not in known:
-        raise unknown("data set or paper", args.cell, known, "A cell is PAPER/TABLE/...")
     paper = project.paper(project.id_called("paper", args.cell.partition("/")[0]))
     (answered,) = answers_of(judge, [paper])
     facts = explain(args.cell, answered, project)
@@ -219,26 +211,6 @@ def explain(args: argparse.Namespace) -> int:
     name, _, verdict = first.rpartition(" ")
     print(f"{name} {coloured(verdict, COLOURS.get(facts['verdict'], ''))}")
     print("\n".join(map(paragraph, others)))
-    return 0
-
-
-def _explain_data_set(data_set: DataSet, as_json: bool) -> int:
-    from ldlrepro.data import load_ready
-    from ldlrepro.data.traits import traits_of
-
-    path = HERE.ready(data_set.id)
-    if not path.is_file():
-        raise UserError(
-            f"{data_set.id} is not ready. Type `ldlrepro fetch {data_set.id}` and "
-            f"`ldlrepro prepare {data_set.id}` first."
-        )
-    data = load_ready(path)
-    size = f"{data.X.shape[0]} rows, {data.X.shape[1]} features, {data.D.shape[1]} labels"
-    traits = traits_of(data.X).facts
-    if as_json:
-        print(json.dumps({"title": data_set.title, "size": size} | traits, indent=1))
-    else:
-        print("\n".join([f"{data_set.title} has {size}.", *_lines(traits)]))
     return 0
 
 
