@@ -227,7 +227,7 @@ def looks(paper: Paper, cell: Cell, families: Mapping[str, str]) -> dict[str, bo
     for name, look in method.origins.print.items():
         if not paper.states(method, name):
             seen = {families.get(data_set, data_set) for data_set in look.at}
-            found[f"{name} ({look.what})"] = mine in seen or not seen
+            found[f"{name} ({look.what.rstrip('.')})"] = mine in seen or not seen
     if protocol.by_print and len({unit.protocol.id for unit in readings_of(cell)}) < 2:
         found[f"folds ({protocol.by_print})"] = True
     return found
