@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldl import checks
+from ldl import MSLP, checks
 from ldl.base import LDLEstimator
 from ldlrepro.peers.python_ldl import PythonLDL
 from tests.unit.judged import PROJECT
@@ -64,6 +64,9 @@ def build(name: str, **parameters: Any) -> LDLEstimator:
     kind = PROJECT.method(name).kind
     known = kind._parameter_names()
     cheaper = SMALL if name in IMAGES else CHEAPER | STEPS.get(kind.__name__, {})
+    if kind is MSLP:  # of the settings that it tries, some
+        tried = PROJECT.method(name).parameters.items()
+        cheaper = cheaper | {key: v[:2] for key, v in tried if isinstance(v, list | tuple)}
     wanted = {**cheaper, "random_state": 7, **parameters}
     return PROJECT.method(name).estimator(
         **{key: value for key, value in wanted.items() if key in known}
