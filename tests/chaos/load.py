@@ -17,7 +17,7 @@ from tests.mlflow_server import MlflowServer
 from tests.warm import FORKS
 
 PAPERS = ("first", "second", "third", "fourth")
-UNITS, FOLDS = 6, 5
+UNITS, FOLDS = 3, 5
 
 
 @dataclass

@@ -297,7 +297,7 @@ for paper in project.paper_ids:
     of = Of(paper=paper)
     rules.paper_records(of), rules.paper_tables(of), rules.paper_folds(of), rules.paper_methods(of)
     rules.paper_reference(of), rules.paper_printed(of), rules.paper_experiments(of)
-for method in project.method_ids:
+for method in {method.class_path: method.id for method in project.methods}.values():
     job = Of(paper="mslp", protocol="mslp", dataset="sjaffe", method=method)
     rules.method_spec(job), rules.method_code(job), rules.unit_threads(job)
 rules.judge_code(job), rules.figure_code(job), rules.report_code(job), rules.reader_code(job)

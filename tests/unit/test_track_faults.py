@@ -48,7 +48,7 @@ def refused(uri: str, units, *words: str) -> None:
 def test_eight_syncs_at_once_to_a_server_lose_and_double_nothing(tmp_path):
     load = sync_at_once(tmp_path / "crowd", syncs=8, server=True)
     assert load.problems == []
-    assert load.runs == 24
+    assert load.runs == 12
 
 
 # ---------------------------------------------------------------------- disks
