@@ -14,16 +14,10 @@ from ldlrepro.core.progress import say
 
 @verb(
     takes("dataset", nargs="+", help=IDS["source"]),
-    takes(
-        "--mirror",
-        action="append",
-        default=[],
-        help="local folder to search first; may be repeated",
-    ),
     flag("--offline", "never download"),
     OF_WORKFLOW,
     json=True,
-    examples=["ldlrepro fetch sjaffe movie", "ldlrepro fetch movie --mirror /data --offline"],
+    examples=["ldlrepro fetch sjaffe movie", "ldlrepro fetch movie --offline"],
 )
 def fetch(args: argparse.Namespace) -> int:
     """Get the raw files of data sets and weights from local folders or the internet, and check
@@ -32,9 +26,9 @@ def fetch(args: argparse.Namespace) -> int:
     from ldlrepro.data.fetch import OFFLINE, default_mirrors, fetch, missing_mirrors
 
     project = plan_here(args).project
-    for path in missing_mirrors(args.mirror):
+    for path in missing_mirrors(project.run.mirrors):
         say(f"warning: the mirror {path} does not exist")
-    mirrors = default_mirrors(project, args.mirror)
+    mirrors = default_mirrors(project, project.run.mirrors)
     offline = args.offline or bool(os.environ.get(OFFLINE))
     here = True
     for name in args.dataset:

@@ -82,7 +82,6 @@ def gate(args: argparse.Namespace) -> int:
 
 @verb(
     takes("paper", nargs="*", help="papers; default: only renew the checksums"),
-    takes("--command-line", help="the command that made the results, to be recorded"),
 )
 def record(args: argparse.Namespace) -> int:
     """Renew reference/ from complete results, and the checksums of reference/ and papers/."""
@@ -101,7 +100,7 @@ def record(args: argparse.Namespace) -> int:
     for paper in [project.paper(name) for name in args.paper if name != ARENA]:
         with waiting(f"reading the records of {paper.id}"):
             units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
-        command = args.command_line or f"snakemake --cores all {paper.id}"
+        command = f"snakemake --cores all {paper.id}"
         written = write_reference(plan, reference, units.values(), command)
         for measured in experiments.read_all(paper, HERE.results).values():
             if measured.source == experiments.LOCAL:

@@ -72,7 +72,7 @@ def default_mirrors(project: Project, named: Iterable[str | Path] = ()) -> list[
 
 def missing_mirrors(named: Iterable[str | Path] = ()) -> list[Path]:
     """Return the mirrors that somebody named and that do not exist."""
-    given = [*named, *filter(None, os.environ.get(MIRRORS, "").split(os.pathsep))]
+    given = dict.fromkeys([*named, *filter(None, os.environ.get(MIRRORS, "").split(os.pathsep))])
     return [path for path in (Path(name).expanduser() for name in given) if not path.is_dir()]
 
 
