@@ -196,7 +196,7 @@ def test_a_slip_is_answered_with_what_to_type(table, checkout, capsys, arguments
 
 
 def test_a_name_or_a_time_that_cannot_be_meant_is_refused(capsys):
-    from ldlrepro.cli.arena import duration
+    from ldlrepro.cli.verb import duration
 
     assert [duration(text) for text in ("90s", "10m", "1.5h", "20")] == [90, 600, 5400, 20]
     with pytest.raises(SystemExit):

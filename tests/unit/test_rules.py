@@ -114,7 +114,7 @@ def test_figures_are_drawn_again_for_the_experiments_of_their_paper(replanned):
     ("file", "made_again"),
     [
         ("report/templates/report.js", {"report"}),
-        ("report/templates/grid.html.j2", {"compare", "report"}),
+        ("report/html.py", {"report"}),
         ("judge/verdicts.py", {"compare", "report"}),
     ],
 )

@@ -383,7 +383,7 @@ def test_an_unknown_unit_is_refused_before_any_check(finished) -> None:
 def test_a_limit_under_which_no_fold_is_drawn_is_refused(capsys) -> None:
     with pytest.raises(SystemExit):
         cli.main(["audit", "--longest", "nan"])
-    assert "is not a positive number of seconds" in capsys.readouterr().err
+    assert "is no time; write 90s" in capsys.readouterr().err
 
 
 def test_nothing_to_look_at_is_no_pass() -> None:

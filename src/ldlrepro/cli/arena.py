@@ -10,23 +10,9 @@ from pathlib import Path
 
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, counted, paragraph
-from ldlrepro.cli.verb import IDS, OF_WORKFLOW, positive, takes, verb
+from ldlrepro.cli.verb import IDS, OF_WORKFLOW, duration, positive, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say
-
-UNITS = {"s": 1, "m": 60, "h": 3600}
-
-
-def duration(text: str) -> float:
-    """Parse a time such as 90s, 10m or 1.5h."""
-    number, unit = (text[:-1], text[-1:]) if text[-1:] in UNITS else (text, "s")
-    try:
-        seconds = float(number) * UNITS[unit]
-    except ValueError:
-        seconds = 0.0
-    if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90s, 10m or 1.5h")
-    return seconds
 
 
 def names(text: str) -> list[str]:

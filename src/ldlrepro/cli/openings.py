@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli.output import counted
+from ldlrepro.core.progress import duration
 
 if TYPE_CHECKING:
     from ldlrepro.judge.claims import ClaimRow
-    from ldlrepro.judge.contradictions import Contradiction
     from ldlrepro.judge.verdicts import VerdictRow
     from ldlrepro.report.leaderboard import Line, Standings
-
-FAR_APART = 2.0
-"""Times farther from a perfect value: two numbers of which one can hardly be right."""
 
 
 def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
@@ -49,15 +46,6 @@ def of_readings(rows: Sequence[Mapping[str, Any]]) -> str:
         f"The text leaves settings open for {counted(len(methods), 'method')}. The lower the "
         "surprise, the better the printed digits fit a setting. The last column counts data sets "
         "for which the digits of the other data sets choose it."
-    )
-
-
-def of_contradictions(found: Sequence[Contradiction]) -> str:
-    """Say how many experiments several papers print, and how many disagree."""
-    far = sum(one.times >= FAR_APART for one in found)
-    return (
-        f"{counted(len(found), 'experiment')} are printed by more than one paper. In {far:,} of "
-        "them one paper's number is at least twice as far from a perfect value as another's."
     )
 
 
@@ -148,13 +136,3 @@ def of_standings(outcome: Standings) -> str:
 
 def _name(line: Line) -> str:
     return line.contestant.id + " (settings chosen by printed numbers)" * line.contestant.by_print
-
-
-def duration(seconds: float) -> str:
-    """Write a time as people say it."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.0f} min"
-    hours = seconds / 3600
-    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.0f} days"

@@ -17,7 +17,7 @@ from ldlrepro.cli.verb import (
     SOME_PAPERS,
     STORE,
     count,
-    seconds,
+    duration,
     takes,
     verb,
 )
@@ -125,9 +125,9 @@ def record(args: argparse.Namespace) -> int:
     ),
     takes(
         "--longest",
-        type=seconds,
+        type=duration,
         default=30.0,
-        help="draw only folds that took fewer seconds; default 30",
+        help="draw only folds that took less, such as 90s or 1h; default 30s",
     ),
     takes("--lot", type=int, help="number of an earlier audit, to repeat its draw"),
     STORE,

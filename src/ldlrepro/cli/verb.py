@@ -6,7 +6,6 @@ import argparse
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,12 +122,19 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def seconds(text: str) -> float:
-    """Parse a positive number of seconds."""
-    with suppress(ValueError):
-        if float(text) > 0:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"'{text}' is not a positive number of seconds")
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def duration(text: str) -> float:
+    """Parse a time such as 90s, 10m or 1.5h."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in UNITS else (text, "s")
+    try:
+        seconds = float(number) * UNITS[unit]
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90s, 10m or 1.5h")
+    return seconds
 
 
 # ---------------------------------------------------------------------- arguments of several verbs

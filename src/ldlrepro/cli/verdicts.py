@@ -320,6 +320,7 @@ def contradictions(args: argparse.Namespace) -> int:
     ours under each paper's protocol.
     """
     from ldlrepro.judge.contradictions import contradictions
+    from ldlrepro.report import conclusions
 
     judge = judge_here(args)
     answers = answers_of(judge, papers_of(judge.project, args.paper))
@@ -331,7 +332,7 @@ def contradictions(args: argparse.Namespace) -> int:
     if args.json:
         return answer(args, [_contradiction(one) for one in found])
     lines = [line for one in found for line in _printed_and_ours(one)]
-    return answer(args, lines, openings.of_contradictions(found), first=7)
+    return answer(args, lines, conclusions.of_contradictions(found), first=7)
 
 
 def _contradiction(one: Contradiction) -> dict[str, Any]:

@@ -151,7 +151,14 @@ def time_left(seconds: float, done: int, to_do: int) -> str:
     """Say how long the rest takes at the speed so far; '' where that is unknown."""
     if done <= 0 or to_do <= 0:
         return ""
-    left = seconds / done * to_do
-    if left < 90:
-        return f"about {left:.0f} s left"
-    return f"about {left / 60:.0f} min left" if left < 5400 else f"about {left / 3600:.1f} h left"
+    return f"about {duration(seconds / done * to_do)} left"
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.0f} days"

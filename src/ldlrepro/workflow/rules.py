@@ -341,7 +341,7 @@ class Rules:
     def judge_code(self, wildcards: Any) -> str:
         entries = ("ldlrepro.judge.judging", "ldlrepro.report.content")
         code = digests.stage_digest(*entries, "ldlrepro.report.export", "ldlrepro.audit.seals")
-        return tree_digest([code, measures.digests(self.project), _templates("grid.html.j2")])
+        return tree_digest([code, measures.digests(self.project)])
 
     # ------------------------------------------------------------------ experiments
 
@@ -429,14 +429,12 @@ class Rules:
 
     def report_code(self, wildcards: Any) -> str:
         modules = ["ldlrepro.report.build", "ldlrepro.report.html", "ldlrepro.judge.judging"]
-        return tree_digest(
-            [self._drawing_code(*modules, papers=self.project.papers), _templates("*")]
-        )
+        return tree_digest([self._drawing_code(*modules, papers=self.project.papers), _templates()])
 
 
-def _templates(pattern: str) -> dict[str, str]:
+def _templates() -> dict[str, str]:
     """Return digests of the templates that pages are made from, by file name."""
-    files = (TEMPLATES).glob(pattern)
+    files = TEMPLATES.iterdir()
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
