@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
     from ldl.comparison.result import Comparison
 
-BAND, LETTERS, WIDTH = 20.0, 12.0, 760.0
+BAND, LETTERS, WIDTH = 26.0, 16.0, 560.0
+"""In pixels: as wide as the window of a phone, its letters are still 10 high."""
 NOTABLE = 0.003
 """Gain over all that cost less from which on a method is named."""
-GOOD, OTHER = "#2f855a", "#a0aec0"
+GOOD, OTHER = "#2f855a", "#8795a9"
 
 
 def bars(found: Comparison) -> list[tuple[str, str]]:
@@ -54,58 +55,64 @@ def trade_off(board: standings.Standings) -> str:
     """
     table = board.table[board.table["gain"] > 0].sort_values("cost_s")
     low, high = (math.log10(table["cost_s"].iloc[end]) for end in (0, -1))
-    most, left, top, across, down = float(table["gain"].max()) * 1.05, 46.0, 84.0, 430.0, 330.0
+    most, left, top, across, down = float(table["gain"].max()) * 1.05, 58.0, 142.0, 490.0, 330.0
     bottom, right, sheet = top + down, left + across, Sheet()
 
     def place(seconds: float, gain: float) -> tuple[float, float]:
         x = left + 24 + (math.log10(seconds) - low) / (high - low or 1.0) * (across - 36)
         return x, top + down * (1 - gain / most)
 
-    sheet.rectangle(0, 0, WIDTH, bottom + 46, "white")
+    best, ahead, others = 0.0, [], []
+    for row in table.to_dict("records"):
+        if row["gain"] > best + NOTABLE:
+            best = row["gain"]
+            ahead.append(row)
+        else:
+            others.append(row)
+    end = bottom + 98 + BAND * len(ahead)
+    sheet.rectangle(0, 0, WIDTH, end, "white")
     sets, families = len(board.losses), len(board.by_family)
-    title = f"What methods gain and cost, over {sets} public data sets of {families} families"
-    sheet.text(left, 16, title, 15, font_weight="bold")
-    sheet.disc(left + 5, 42, 4, GOOD)
-    sheet.text(left + 16, 42, "nothing cheaper gains as much", LETTERS)
-    sheet.disc(left + 235, 42, 3, OTHER)
-    sheet.text(left + 244, 42, "the others: with defaults, tuned, and as an ensemble", LETTERS)
-    sheet.text(left, top - 12, "Gain: share of the training mean's loss taken away", LETTERS)
+    title = f"Gain and cost over {sets} data sets of {families} families"
+    sheet.text(8, 16, title, 18, font_weight="bold")
+    sheet.disc(14, 48, 5, GOOD)
+    sheet.text(26, 48, "nothing cheaper gains as much", LETTERS)
+    sheet.disc(14, 74, 4, OTHER)
+    sheet.text(26, 74, "the others: with defaults, tuned, and as an ensemble", LETTERS)
+    sheet.text(8, top - 22, "Gain: share of the training mean's loss taken away", LETTERS)
     sheet.line((left, top), (left, bottom), (right, bottom))
     for power in range(math.ceil(low), math.floor(high) + 1):
         x, _ = place(10.0**power, 0.0)
         sheet.line((x, bottom), (x, bottom + 5))
-        sheet.text(x, bottom + 16, f"{10.0**power:g} s", LETTERS, "middle")
+        sheet.text(x, bottom + 18, f"{10.0**power:g} s", LETTERS, "middle")
     for share in range(0, int(most * 100) + 1, 5):
         _, y = place(1.0, share / 100)
         sheet.text(left - 8, y, f"{share}%", LETTERS, "end")
-    sheet.text(left + across / 2, bottom + 34, "CPU seconds of search and fit", LETTERS, "middle")
-    best, ahead = 0.0, []
-    for row in table.to_dict("records"):
-        told = f"{row['method']}: {row['gain']:.1%}, {row['cost_s']:.2g} s"
-        if row["gain"] > best + NOTABLE:
-            best = row["gain"]
-            ahead.append((row, told))
-        else:
-            sheet.disc(*place(row["cost_s"], row["gain"]), 2.5, OTHER, told)
-    for number, (row, told) in enumerate(ahead, start=1):
+    sheet.text(left + across / 2, bottom + 44, "CPU seconds of search and fit", LETTERS, "middle")
+    for row in others:
+        sheet.disc(*place(row["cost_s"], row["gain"]), 3, OTHER, _told(row))
+    for number, row in enumerate(ahead, start=1):
         x, y = place(row["cost_s"], row["gain"])
-        sheet.disc(x, y, 4, GOOD, told)
-        sheet.text(x - 6, y - 7, str(number), LETTERS, "end", font_weight="bold")
-    _list_of(sheet, right + 16, top, [row for row, _ in ahead])
-    return sheet.svg(WIDTH, bottom + 46)
+        sheet.disc(x, y, 5, GOOD, _told(row))
+        sheet.text(x - 6, y - 8, str(number), LETTERS, "end", font_weight="bold")
+    _list_of(sheet, left, bottom + 80, ahead)
+    return sheet.svg(WIDTH, end)
+
+
+def _told(row: Mapping[Any, Any]) -> str:
+    return f"{row['method']}: {row['gain']:.1%}, {row['cost_s']:.2g} s"
 
 
 def _list_of(sheet: Sheet, x: float, y: float, rows: Sequence[Mapping[Any, Any]]) -> None:
     """Write a numbered list of methods with what they gain and cost."""
-    for at, anchor, words in ((x, "start", "best at their cost"), (x + 206, "end", "gain")):
+    for at, anchor, words in ((x, "start", "best at their cost"), (x + 310, "end", "gain")):
         sheet.text(at, y, words, LETTERS, anchor, fill=SOFT)
-    sheet.text(x + 256, y, "cost, s", LETTERS, "end", fill=SOFT)
+    sheet.text(x + 410, y, "cost, s", LETTERS, "end", fill=SOFT)
     for number, row in enumerate(rows, start=1):
         y += BAND
         sheet.text(x, y, f"{number}", LETTERS, font_weight="bold")
-        sheet.text(x + 20, y, row["method"], LETTERS)
-        sheet.text(x + 206, y, f"{100 * row['gain']:.0f}%", LETTERS, "end")
-        sheet.text(x + 256, y, f"{row['cost_s']:.2g}", LETTERS, "end")
+        sheet.text(x + 30, y, row["method"], LETTERS)
+        sheet.text(x + 310, y, f"{100 * row['gain']:.0f}%", LETTERS, "end")
+        sheet.text(x + 410, y, f"{row['cost_s']:.2g}", LETTERS, "end")
 
 
 def lines_of(found: Comparison) -> list[dict[str, Any]]:

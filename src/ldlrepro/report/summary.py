@@ -30,14 +30,15 @@ README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
 CHOOSING, DEFAULTS = "docs/choosing.md", "docs/defaults.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 DEFAULTS_TABLE = "docs/defaults.csv"
-WIDTH, BAND, HEAD = 768, 26, 30
-SEEN = 46
+WIDTH, BAND, HEAD, LETTERS = 560, 54, 36, 16
+"""In pixels: as wide as the window of a phone, its letters are still 10 high."""
+SEEN = 60
 """Fewest numbers whose part of a bar has room for their count."""
 WORTH = {
     "holds": ("#166449", "white"),
     "met, but does not hold": ("#9bd0b9", INK),
     "not met": ("#f3b799", INK),
-    "not judged": ("#e2e8f0", INK),
+    "not judged": ("#c3ccd8", INK),
 }
 """Worth of a number -> the colour of its part of a bar, and of the count in it."""
 
@@ -186,55 +187,51 @@ def picture(rows: Rows) -> str:
     """Draw a bar for each paper, as long as its numbers are many, below a head for each group."""
     found = {paper: _worth(tally(mine)) for paper, mine in rows.items()}
     names = {paper: f"{short_title(paper)} ({paper.year})" for paper in found}
-    beside = {paper: _without_room(counts) for paper, counts in found.items()}
-    sheet, left = Sheet(), 16 + text_width(names.values(), 13)
-    room = {paper: WIDTH - left - 16 - text_width([words], 12) for paper, words in beside.items()}
-    unit = min(room[paper] / sum(counts.values()) for paper, counts in found.items())
+    sheet, left = Sheet(), 8
+    most = max(sum(counts.values()) for counts in found.values())
+    unit = (WIDTH - 3 * left) / most
     groups = {paper.group: [one for one in found if one.group == paper.group] for paper in found}
     bottom = 36 + BAND * len(found) + HEAD * len(groups)
-    sheet.rectangle(0, 0, WIDTH, bottom + 46, "white")
+    sheet.rectangle(0, 0, WIDTH, bottom + 54, "white")
     _legend(sheet, left)
     top = 36.0
     for group, papers in groups.items():
-        sheet.text(left, top + HEAD / 2, group.capitalize(), 13, font_weight="bold")
+        sheet.text(left, top + HEAD / 2, group.capitalize(), LETTERS, font_weight="bold")
         top += HEAD
         for paper in sorted(papers, key=lambda paper: paper.year):
-            middle = top + BAND / 2
-            sheet.text(left - 8, middle, names[paper], 13, "end")
-            end = _bar(sheet, left, middle, unit, found[paper])
-            sheet.text(end + 8, middle, beside[paper], 12)
+            sheet.text(left, top + 12, f"{names[paper]}{_without_room(found[paper])}", LETTERS)
+            _bar(sheet, left, top + 34, unit, found[paper])
             top += BAND
-    most = max(sum(counts.values()) for counts in found.values())
     sheet.line((left, bottom), (left + unit * most, bottom), stroke=SOFT)
-    for number in range(0, most + 1, 200):
+    for number in range(200, most + 1, 200):
         sheet.line((left + unit * number, bottom), (left + unit * number, bottom + 4), stroke=SOFT)
-        sheet.text(left + unit * number, bottom + 13, f"{number:,}", 11, "middle")
-    sheet.text(left + unit * most / 2, bottom + 32, "printed numbers", 12, "middle")
-    return sheet.svg(WIDTH, bottom + 46)
+        sheet.text(left + unit * number, bottom + 16, f"{number:,}", LETTERS, "middle")
+    sheet.text(left + unit * most / 2, bottom + 40, "printed numbers", LETTERS, "middle")
+    return sheet.svg(WIDTH, bottom + 54)
 
 
 def _without_room(counts: Mapping[str, int]) -> str:
-    """Return in words the counts that are written beside a bar, for their parts are too short."""
-    return "; ".join(f"{number} {name}" for name, number in counts.items() if 0 < number < SEEN)
+    """Return in words the counts that are written above a bar, for their parts are too short."""
+    told = "; ".join(f"{number} {name}" for name, number in counts.items() if 0 < number < SEEN)
+    return f": {told}" if told else ""
 
 
 def _legend(sheet: Sheet, x: float) -> None:
     for name, (colour, _) in WORTH.items():
-        sheet.rectangle(x, 10, 13, 13, colour)
-        sheet.text(x + 18, 16.5, name, 14)
-        x += 38 + text_width([name], 14)
+        sheet.rectangle(x, 9, 15, 15, colour)
+        sheet.text(x + 20, 16.5, name, LETTERS)
+        x += 28 + text_width([name], LETTERS)
 
 
-def _bar(sheet: Sheet, x: float, middle: float, unit: float, counts: Mapping[str, int]) -> float:
-    """Draw a bar of parts with their numbers; return where it ends."""
+def _bar(sheet: Sheet, x: float, middle: float, unit: float, counts: Mapping[str, int]) -> None:
+    """Draw a bar of parts with their numbers."""
     for name, (colour, ink) in WORTH.items():
         length = unit * counts[name]
         if length:
-            sheet.rectangle(x, middle - 9, length, 18, colour)
+            sheet.rectangle(x, middle - 11, length, 22, colour)
         if counts[name] >= SEEN:
-            sheet.text(x + length / 2, middle, str(counts[name]), 12, "middle", fill=ink)
+            sheet.text(x + length / 2, middle, str(counts[name]), LETTERS, "middle", fill=ink)
         x += length
-    return x
 
 
 def with_part(text: str, name: str, part: str) -> str:
