@@ -1,7 +1,7 @@
 /** Mends what the theme's scripts leave out for keyboards and screen readers. */
 function mend() {
   for (const nav of document.querySelectorAll(".md-code__nav")) nav.setAttribute("role", "none");
-  for (const box of document.querySelectorAll("p:has(> img), .md-typeset__scrollwrap, .md-typeset__table, .md-sidebar__scrollwrap")) {
+  for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset__table, .md-sidebar__scrollwrap")) {
     if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
   }
 }

@@ -446,6 +446,20 @@ def test_which_method_is_best_on_sbu_3dfe_with_persons_apart(page: Any, referenc
     assert first.locator("td, th").first.inner_text() == "CCA (settings chosen by print)"
 
 
+def test_what_goes_on_to_the_right_fades_until_it_is_scrolled_to_its_end(browser, reference):
+    context = browser.new_context(viewport=PHONE)
+    page = context.new_page()
+    page.goto(address(reference[0], "#/leaderboard"))
+    settle(page)
+    box = page.locator(".view.on .scroll:has(table)").first
+    fade = "e => parseFloat(getComputedStyle(e).getPropertyValue('--fade'))"
+    assert box.evaluate(fade) > 30
+    box.evaluate("e => { e.scrollLeft = e.scrollWidth }")
+    page.wait_for_timeout(100)
+    assert box.evaluate(fade) < 1
+    context.close()
+
+
 def test_what_leaked_in_ldlf(page: Any, reference: Any) -> None:
     page.goto(reference[0].as_uri())
     page.locator("#parts summary", has_text="About").click()
