@@ -65,12 +65,19 @@ def test_the_points_of_a_drawing_are_its_numbers():
     ]
 
 
-def test_differences_between_methods_are_not_set_against_print_near_zero():
-    rows = [cell("near", difference=0.1), cell("worse", "delta_kl", difference=-1000.0)]
+def test_differences_between_methods_and_seconds_are_not_set_against_print():
+    rows = [
+        cell("near", difference=0.1),
+        cell("worse", "delta_kl", difference=-1000.0),
+        cell("worse", "train_time_s", difference=90.0),
+    ]
     figure = drawings(page(rows))["agreement"]
     assert "near (1)" in texts(figure.image)
-    assert not {"Δ KL", "worse (1)", "−100,000"} & set(texts(figure.image))
+    assert not {"Δ KL", "Training (s)", "worse (1)", "1,000"} & set(texts(figure.image))
+    assert figure.caption.startswith("Half of the 1 points lie within 10% of the printed number")
+    assert "Seconds are left out" in figure.caption
     assert "(Δ) are left out" in figure.caption
+    assert not figure.is_broad, "a phone shows all of it, with letters that can be read"
 
 
 def test_the_same_page_gives_the_same_bytes():

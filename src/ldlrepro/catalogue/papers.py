@@ -209,6 +209,8 @@ class Figure(Entry):
 
     title: str
     """what the figure shows, in our words"""
+    caption: str = ""
+    """what came out in an experiment's drawing, and how to read it"""
     experiment: str = ""
     """the experiment that draws it, under the first word of the number"""
     ranks: str = ""

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 
 from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.plan.printed import DELTA, TIMES
 from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage
 from ldlrepro.report.svg import SOFT, Sheet, blank, text_width
 
@@ -31,55 +32,73 @@ MARKERS = {
 """Outlines of the marks, which begin at their highest point or in their middle; '' is a disc."""
 BEGINS = {"exact": -3.7, "near": -1, "better": -3.2, "worse": 3.2, "quoted": -2.7}
 """How far below the middle of a mark its outline begins."""
-WIDTH, ROW = 768, 40
+TICKS = (*(-(10.0**n) for n in range(6, -3, -1)), 0.0, *(10.0**n for n in range(-2, 7)))
+"""Relative differences that an axis names where it reaches them."""
+WIDTH, ROW, LETTERS = 560, 44, 16
+"""In pixels: as wide as the window of a phone, its letters are still 10 high."""
+MARK = 1.35
+"""How much larger marks are drawn than their outlines."""
 
 
 def agreement_figure(page: PaperPage) -> Figure:
     """Draw differences from the printed value: one point per cell, a row per measure."""
     title = "Measured against printed"
-    printed = [row for row in page.rows if not row.metric.startswith("delta_")]
-    if not any(row.difference is not None for row in printed):
+    printed = [
+        row for row in page.rows if row.metric not in TIMES and not row.metric.startswith(DELTA)
+    ]
+    sizes = sorted(abs(row.difference) for row in printed if row.difference is not None)
+    if not sizes:
         return Figure(title, blank("no printed number has been measured yet"))
+    half, most = (sizes[math.ceil(share * len(sizes)) - 1] for share in (0.5, 0.9))
     caption = (
-        "How far each measured number lies from the printed one. On the line the two agree. The "
-        "steps of the axis grow tenfold, so that numbers that are far off have room. A "
-        "printed zero has no relative difference, and what was not measured has none; where a "
-        "verdict has such cells, the legend counts the points and the cells."
+        f"Half of the {len(sizes):,} points lie within {_percent(half)} of the printed number, and "
+        f"nine in ten within {_percent(most)}. A point is one printed number; on the line the "
+        "measured one equals it. The steps of the axis grow tenfold."
     )
-    if len(printed) < len(page.rows):
+    if len(sizes) < len(printed):
         caption += (
-            " Differences between two methods (Δ) are left out: they are printed near zero, and a "
-            "share of them says nothing."
+            " What was not measured has no point, nor has a printed zero: where a verdict has such "
+            "cells, the legend counts points and cells."
         )
+    if any(row.metric in TIMES for row in page.rows):
+        caption += " Seconds are left out: they depend on the machine."
+    if any(row.metric.startswith(DELTA) for row in page.rows):
+        caption += " Differences between two methods (Δ) are left out: they are printed near zero."
     return Figure(title, _drawn(page, printed), caption, _counts(page))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:,.{0 if share >= 0.1 else 1}f}%"
 
 
 def _drawn(page: PaperPage, printed: Sequence[VerdictRow]) -> str:
     rows = [row for row in printed if row.difference is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
     titles = [page.measure(measure) for measure in measures]
-    sheet, left, top = Sheet(), 16 + text_width(titles, 13), 10
-    bottom, right = top + ROW * len(measures), WIDTH - 24
+    sheet, left, top = Sheet(), 16 + text_width(titles, LETTERS), 10
+    bottom, right = top + ROW * len(measures), WIDTH - 20
     places = [_place(row.difference or 0.0) for row in rows]
-    ticks = _ticks(min(places), max(places))
-    begin, unit = left + 8, (right - left - 8) / (_place(ticks[-1]) - _place(ticks[0]))
+    least, most = min(*places, _place(-0.01)), max(*places, _place(0.01))
+    begin, unit = left + 12, (right - left - 24) / (most - least)
 
     def across(place: float) -> float:
-        return begin + unit * (place - _place(ticks[0]))
+        return begin + unit * (place - least)
 
     sheet.line((across(0.0), top), (across(0.0), bottom), stroke=SOFT)
     sheet.line((left, top), (left, bottom), (right, bottom))
     for place, name in enumerate(titles):
-        sheet.text(left - 8, top + ROW * (place + 0.5), name, 13, "end")
+        sheet.text(left - 8, top + ROW * (place + 0.5), name, LETTERS, "end")
         sheet.line((left - 4, top + ROW * (place + 0.5)), (left, top + ROW * (place + 0.5)))
-    for tick in ticks:
-        x = across(_place(tick))
-        sheet.line((x, bottom), (x, bottom + 4))
-        sheet.text(x, bottom + 14, f"{100 * tick:,.0f}".replace("-", "−"), 13, "middle")
+    for tick in TICKS:
+        if least <= _place(tick) <= most:
+            x = across(_place(tick))
+            sheet.line((x, bottom), (x, bottom + 4))
+            words = f"{100 * tick:,.0f}".replace("-", "−")
+            sheet.text(x, bottom + 16, words, LETTERS, "middle")
     words = "measured minus printed, % of printed"
-    sheet.text((left + right) / 2, bottom + 36, words, 13, "middle")
-    legend = []
-    for verdict in MARKERS:
+    sheet.text((left + right) / 2, bottom + 42, words, LETTERS, "middle")
+    legend: list[tuple[str, str]] = []
+    for verdict in reversed(MARKERS):  # what is met lies on top
         mine = [row for row in rows if row.verdict == verdict]
         for place, row in enumerate(mine):
             # A fixed spread keeps points apart and the drawing the same on every run.
@@ -88,9 +107,8 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow]) -> str:
             _mark(sheet, verdict, x, top + ROW * height)
         if mine:
             share = _share(mine, [row for row in printed if row.verdict == verdict])
-            legend.append((verdict, f"{verdict} {share}"))
-    _write_legend(sheet, legend, bottom + 62)
-    return sheet.svg(WIDTH, bottom + 78)
+            legend.insert(0, (verdict, f"{verdict} {share}"))
+    return sheet.svg(WIDTH, _write_legend(sheet, legend, bottom + 76))
 
 
 def _place(difference: float) -> float:
@@ -98,35 +116,29 @@ def _place(difference: float) -> float:
     return math.copysign(math.log10(1 + 100 * abs(difference)), difference)
 
 
-def _ticks(least: float, most: float) -> list[float]:
-    """Return the relative differences that the axis names: 0, 1%, 10% and so on, both ways."""
-    ticks = [0.0]
-    while _place(ticks[0]) > least or len(ticks) == 1:
-        ticks.insert(0, 10 * ticks[0] or -0.01)
-    while _place(ticks[-1]) < most or ticks[-1] == 0:
-        ticks.append(10 * ticks[-1] or 0.01)
-    return ticks
-
-
 def _mark(sheet: Sheet, verdict: str, x: float, y: float) -> None:
     look = {"fill": COLOURS[verdict], "fill_opacity": "0.75"}
     if not MARKERS[verdict]:
-        sheet.shape("circle", cx=x, cy=y, r=2.8, **look)
+        sheet.shape("circle", cx=x, cy=y, r=2.8 * MARK, **look)
         return
-    begin = f"M{x:.2f} {y + BEGINS.get(verdict, 0):.2f}"
     if verdict == "misprint":  # a cross has no inside
         look = {"stroke": COLOURS[verdict], "fill": "none"}
-    sheet.shape("path", d=begin + MARKERS[verdict], **look)
+    outline = f"M0 {BEGINS.get(verdict, 0)}{MARKERS[verdict]}"
+    place = f"translate({x:.2f} {y:.2f}) scale({MARK})"
+    sheet.shape("path", d=outline, transform=place, **look)
 
 
-def _write_legend(sheet: Sheet, entries: Sequence[tuple[str, str]], y: float) -> None:
-    """Write signs and words side by side, in the middle."""
-    widths = [26 + text_width([words], 11) for _, words in entries]
-    x = max(8.0, (WIDTH - sum(widths)) / 2)
-    for (verdict, words), width in zip(entries, widths, strict=True):
-        _mark(sheet, verdict, x + 6, y)
-        sheet.text(x + 16, y, words, 11)
+def _write_legend(sheet: Sheet, entries: Sequence[tuple[str, str]], y: float) -> float:
+    """Write signs and words side by side, in as many lines as they need; return the end."""
+    x = 8.0
+    for verdict, words in entries:
+        width = 36 + text_width([words], LETTERS)
+        if x + width > WIDTH:
+            x, y = 8.0, y + 26
+        _mark(sheet, verdict, x + 8, y)
+        sheet.text(x + 20, y, words, LETTERS)
         x += width
+    return y + 16
 
 
 def _share(drawn: Sequence[VerdictRow], all_of_them: Sequence[VerdictRow]) -> str:

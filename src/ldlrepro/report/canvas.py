@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 
-def canvas(height: float, width: float = 8) -> tuple[Any, Any]:
+def canvas(height: float, width: float) -> tuple[Any, Any]:
     """Return a new figure and its axes."""
     from matplotlib.figure import Figure as Canvas
 

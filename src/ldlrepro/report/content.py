@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -116,6 +117,10 @@ def measure_title(metric: str, project: Project) -> str:
     return MEASURE_TITLES.get(metric, metric.replace("_", " "))
 
 
+PHONE, LEAST = 358, 10
+"""Width of a drawing on a phone, and height of its letters there, in pixels."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """A drawing, with the numbers that it shows."""
@@ -126,6 +131,13 @@ class Figure:
     caption: str = ""
     table: list[list[str]] = field(default_factory=list)
     """Its numbers as text, under a line of names."""
+
+    @property
+    def is_broad(self) -> bool:
+        """Tell whether letters would be too small where a phone shows all of it."""
+        [width] = re.findall(r'viewBox="0 0 ([\d.]+)', self.image)
+        letters = re.findall(r'font(?:-size="|-size: |: )([\d.]+)', self.image)
+        return min(map(float, letters), default=LEAST) * PHONE < LEAST * float(width)
 
 
 @dataclass

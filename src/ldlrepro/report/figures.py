@@ -14,6 +14,7 @@ from ldlrepro.catalogue import Figure as Printed
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.judge.answer import Curve
+from ldlrepro.plan.printed import known_measures
 from ldlrepro.report.agreement_figure import agreement_figure
 from ldlrepro.report.canvas import as_svg, canvas, legends_above, numbers
 from ldlrepro.report.content import Figure, PaperPage
@@ -37,13 +38,14 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         if curve := curves.get(number):
             image = blank("no point has been measured yet")
             if curve.values:
-                image = as_svg(_curve(curve, page.measure(curve.metric)))
-            found[name] = Figure(title, image, _settings(printed, curve), _points(curve))
+                image = _curve(curve, page.measure(curve.metric))
+            caption = f"{_finding(page, curve)}{_settings(printed, curve)}"
+            found[name] = Figure(title, image, caption, _points(curve))
         elif printed.ranks:
             found[name] = rank_figure(page, printed, title)
         elif drawing := drawn.get(printed.experiment, {}).get(number.split()[0]):
             source = measured[printed.experiment].source
-            caption = f"Experiment {printed.experiment}, {source}; its numbers stand there."
+            caption = f"{printed.caption} Experiment {printed.experiment}, {source}.".lstrip()
             image = as_svg(legends_above(drawing))
             found[name] = Figure(title, image, caption, numbers(drawing))
     return found
@@ -88,13 +90,31 @@ def _read(entry: Mapping[str, str], place: Path) -> Figure:
     )
 
 
+def _finding(page: PaperPage, curve: Curve) -> str:
+    """Say where a curve is best, and how far its worst point is from there."""
+    means = curve.means()
+    if len(means) < 2:
+        return ""
+    falls = known_measures(page.project)[curve.metric] == "lower"
+    best, *_, worst = sorted(means, key=means.__getitem__, reverse=not falls)
+    line = f" and {curve.line} {best[0]}" if curve.line else ""
+    measure, values = page.measure(curve.metric), curve.values[best]
+    told = f"{measure} is best, {means[best]:.4g}, at {curve.x} {best[1]}{line}. "
+    if len(values) > 1 and (folds := statistics.stdev(values)):
+        away = abs(means[worst] - means[best]) / folds
+        near = "All points lie within one standard deviation of it. "
+        told += near if away < 1 else f"The worst lies {away:.1f} standard deviations away. "
+    return told
+
+
 def _settings(printed: Printed, curve: Curve) -> str:
     fixed = _listed(printed.fixed)
     for line, settings in printed.fixed_by_line.items():
         fixed += f" ({line}{_listed(settings)})"
     over = curve.few_folds() or "the folds"
     return (
-        f"{printed.method} on {printed.dataset}{fixed}; mean over {over}; bars: standard deviation."
+        f"Points are means over {over} of {printed.method} on {printed.dataset}{fixed}. Bars are "
+        "one standard deviation."
     )
 
 
@@ -102,8 +122,16 @@ def _listed(settings: Mapping[str, Any]) -> str:
     return "".join(f", {name} {value}" for name, value in settings.items())
 
 
-def _curve(curve: Curve, measure: str) -> Any:
-    figure, axes = canvas(height=3.6)
+def _curve(curve: Curve, measure: str) -> str:
+    """Draw a curve with letters that a phone, which shrinks it, still shows 10 pixels high."""
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": 12}):
+        return as_svg(_drawn(curve, measure))
+
+
+def _drawn(curve: Curve, measure: str) -> Any:
+    figure, axes = canvas(height=3.8, width=5.8)
     for index, line in enumerate(dict.fromkeys(line for line, _ in curve.values)):
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
         axes.errorbar(
@@ -121,7 +149,7 @@ def _curve(curve: Curve, measure: str) -> Any:
     axes.set_xlabel(curve.x)
     axes.set_ylabel(measure)
     if curve.line:
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     return figure
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.content import CONTROLS, Figure, PaperPage
 from ldlrepro.report.svg import INK, Sheet, blank, text_width
 
 ORDER = (
-    "The best methods come first, by the geometric mean over columns of their number divided by "
-    "the lowest of the column. Methods with fewer than half of the columns come last. Those of the "
-    "paper are bold."
+    "Methods are ordered by the geometric mean over columns of their number divided by the lowest "
+    "of the column. Those with fewer than half of the columns come last. Those of the paper are "
+    "bold."
 )
 LEAST = 1e-9
 """Error below which nothing is better."""
@@ -27,10 +28,12 @@ COLOURS = (
 """ColorBrewer's RdYlBu, from blue to red."""
 STEPS = 100
 """Colours that the bar above the map shows."""
-WIDE, HIGH = 36, 21
+WIDE, HIGH = 36, 26
 """Size of a cell, in pixels."""
-NAMES, NUMBERS = 11.5, 9.5
+NAMES, NUMBERS = 11.5, 10.5
 """Sizes of letters."""
+LONG = 24
+"""Letters of a name that stand in one line."""
 BOLDER = 1.1
 """How much wider bold letters are."""
 
@@ -57,17 +60,34 @@ def methods_figure(page: PaperPage) -> Figure:
     best = [min(v for v in column if v is not None) for column in zip(*lines.values(), strict=True)]
     lines = dict(sorted(lines.items(), key=lambda item: (_behind(item[1], best), item[0])))
     what = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
-    caption = f"The {what} of each method on each data set. {ORDER}"
+    told = f"Numbers are the {what}"
     if floor:
         what += " over that of the training mean"
-        caption = f"The {what}: below 1 a method is better than that mean. {ORDER}"
+        told = f"Numbers are the {what}: below 1 a method is better than that mean"
     own = {row.method_id for row in page.rows if row.method in page.paper.own}
     titles = {name: page.title_of(name) for name in lines}
-    figure = _heat_map(lines, places, what, titles, own)
+    names = {name: _told_apart(name, titles) for name in lines}
+    placed = [names[name] for name, values in lines.items() if not _behind(values, best)[0]]
+    bold = [names[name] for name in lines if name in own and names[name] in placed]
+    caption = f"{_finding(placed, bold)} {told}. {ORDER}"
+    figure = _heat_map(lines, places, what, names, own)
     table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
     for name, values in lines.items():
         table.append([titles[name], name, *("" if v is None else f"{v:.4g}" for v in values)])
     return Figure(title, figure, caption, table)
+
+
+def _finding(placed: Sequence[str], own: Sequence[str]) -> str:
+    """Say which method comes first, and where the first of the paper's own comes."""
+    first = f"{placed[0]} comes first of {len(placed)} methods"
+    if not own:
+        return f"{first}."
+    place = placed.index(own[0]) + 1
+    return (
+        f"{first}; it is the paper's own."
+        if place == 1
+        else (f"{first}, and the paper's own {own[0]} is number {place}.")
+    )
 
 
 def _behind(values: Sequence[float | None], best: Sequence[float]) -> tuple[bool, float]:
@@ -88,9 +108,9 @@ def _heat_map(
     own: Collection[str],
 ) -> str:
     """Draw values by colour and as numbers; the names of ``own`` lines are bold."""
-    sheet, names = Sheet(), [_told_apart(name, titles) for name in lines]
+    sheet, names = Sheet(), [_in_lines(titles[name]) for name in lines]
     columns = [data for _, data in places]
-    left, head = 12 + BOLDER * text_width(names, NAMES), 64
+    left, head = 12 + BOLDER * text_width(chain(*names), NAMES), 64
     bottom, right = head + HIGH * len(lines), left + WIDE * len(columns)
     positive = [v for line in lines.values() for v in line if v]
     limit = min(MOST, max([1.1, *positive, *(1 / v for v in positive)]))
@@ -114,7 +134,9 @@ def _heat_map(
     for y, (name, title, values) in enumerate(zip(lines, names, lines.values(), strict=True)):
         top = head + HIGH * y
         weight = {"font_weight": "bold"} if name in own else {}
-        sheet.text(left - 6, top + HIGH / 2, title, NAMES, "end", **weight)
+        for line, words in enumerate(title):
+            below = NAMES * (line - (len(title) - 1) / 2)
+            sheet.text(left - 6, top + HIGH / 2 + below, words, NAMES, "end", **weight)
         for x, value in enumerate(values):
             if value is not None:
                 place = shade(value)
@@ -151,6 +173,15 @@ def _colour(place: float) -> str:
         for a, b in zip(COLOURS[first], COLOURS[first + 1], strict=True)
     )
     return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def _in_lines(name: str) -> list[str]:
+    """Return a name in one line or, where it is long, in two that are about as long."""
+    spaces = [place for place, letter in enumerate(name) if letter == " "]
+    if len(name) <= LONG or not spaces:
+        return [name]
+    cut = min(spaces, key=lambda place: max(place, len(name) - place))
+    return [name[:cut], name[cut + 1 :]]
 
 
 def _told_apart(name: str, titles: Mapping[str, str]) -> str:

@@ -18,14 +18,15 @@ from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.svg import Sheet, text_width
 
 CAPTION = (
-    "Average ranks over the data sets that have numbers of all these methods, the best on the "
-    "left. A measured data set also counts where the table has no line for it. A bar joins "
-    "neighbouring methods of which no two differ significantly: a Friedman test, then exact "
-    f"Wilcoxon signed rank tests with Holm's correction over all pairs, at {100 * ALPHA:g}%. Two "
-    "methods without a common bar need not differ; the leaderboard compares every pair. Where the "
-    "data sets are too few for a test, there are no bars, and the order proves nothing. A "
-    "misprinted number takes its data set out of that measure. The data sets of one family, such "
-    "as Yeast's, share their features: the tests count them as one, with the mean of their numbers."
+    "A dot is a method's average rank over the data sets that have numbers of all these methods, "
+    "the best on the left. A measured data set also counts where the table has no line for it, and "
+    "a misprinted number takes its data set out of that measure."
+)
+BARS = (
+    " A bar joins neighbouring methods of which no two differ significantly: a Friedman test, then "
+    f"exact Wilcoxon signed rank tests with Holm's correction over all pairs, at {100 * ALPHA:g}%. "
+    "The tests count data sets of one family, such as Yeast's, as one. Two methods without a "
+    "common bar need not differ; the leaderboard compares every pair."
 )
 WIDTH, EDGE = 880, 40
 LETTERS, BETWEEN = 10.5, 16
@@ -67,7 +68,26 @@ def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure:
     if missing:
         remark += f" Left out, for want of some of the data sets: {', '.join(sorted(missing))}."
     panels = [panel for pair in pairs for panel in pair]
-    return Figure(title, _drawn(pairs), CAPTION + remark, _ranks(panels))
+    tested = BARS if any(panel.compared.p is not None for panel in panels) else ""
+    caption = f"{_finding(pairs)}{CAPTION}{tested}{remark}"
+    return Figure(title, _drawn(pairs), caption, _ranks(panels))
+
+
+def _finding(pairs: Sequence[Sequence[_Panel]]) -> str:
+    """Say which method is first in print, and how often it is first where measured."""
+    leaders = [
+        [min(p.compared.ranks, key=p.compared.ranks.__getitem__) for p in pair]
+        for pair in pairs
+        if all(p.compared.ranks for p in pair)
+    ]
+    if not leaders:
+        return ""
+    name, of = Counter(first for first, _ in leaders).most_common(1)[0]
+    ours = sum(first == name for _, first in leaders)
+    told = f"{name} is first by {of} of {len(leaders)} measures as printed, by {ours} as measured. "
+    if all(panel.compared.refusal for pair in pairs for panel in pair):
+        told += "The data sets are too few for a test, so the order proves nothing. "
+    return told
 
 
 @dataclass(frozen=True)

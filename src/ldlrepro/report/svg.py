@@ -79,8 +79,8 @@ class Sheet:
 def blank(words: str) -> str:
     """Return a drawing that only says why nothing is drawn."""
     sheet = Sheet()
-    sheet.text(384, 60, words, 13, "middle", fill=SOFT)
-    return sheet.svg(768, 120)
+    sheet.text(280, 60, words, 16, "middle", fill=SOFT)
+    return sheet.svg(560, 120)
 
 
 def _told(settings: Mapping[str, float | str]) -> str:
