@@ -135,9 +135,11 @@ class Figure:
     @property
     def is_broad(self) -> bool:
         """Tell whether letters would be too small where a phone shows all of it."""
-        [width] = re.findall(r'viewBox="0 0 ([\d.]+)', self.image)
+        width = re.search(r'viewBox="0 0 ([\d.]+)', self.image)
         letters = re.findall(r'font(?:-size="|-size: |: )([\d.]+)', self.image)
-        return min(map(float, letters), default=LEAST) * PHONE < LEAST * float(width)
+        if not (width and letters):
+            return False
+        return min(map(float, letters)) * PHONE < LEAST * float(width[1])
 
 
 @dataclass
