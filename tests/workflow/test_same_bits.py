@@ -34,8 +34,12 @@ def arrays(project) -> dict[tuple[str, str], bytes]:
     return found
 
 
-def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, project):
-    """kill -9 to the whole workflow at ten random moments or more, then let it finish."""
+def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, tmp_path):
+    """kill -9 to the whole workflow at ten random moments or more, then let it finish.
+
+    Data and folds are there; tests/workflow/test_chaos.py kills what makes them.
+    """
+    project = undisturbed.without_units(tmp_path / "project")
     moments = random.Random(20260101)
     finished: dict[tuple[str, int], str] = {}
     for kills in range(1, 41):
