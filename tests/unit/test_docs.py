@@ -403,7 +403,7 @@ def test_the_documentation_is_short():
     readme = counted.pop(ROOT / "README.md")
     assert readme <= 800
     assert {str(note): counted[note] for note in NOTES if counted[note] > 900} == {}
-    assert sum(counted.values()) <= 25_000
+    assert sum(counted.values()) <= 24_000
 
 
 @every_read_page
