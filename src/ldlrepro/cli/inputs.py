@@ -26,9 +26,9 @@ def fetch(args: argparse.Namespace) -> int:
     from ldlrepro.data.fetch import OFFLINE, default_mirrors, fetch, missing_mirrors
 
     project = plan_here(args).project
-    for path in missing_mirrors(project.run.mirrors):
+    for path in missing_mirrors(project):
         say(f"warning: the mirror {path} does not exist")
-    mirrors = default_mirrors(project, project.run.mirrors)
+    mirrors = default_mirrors(project)
     offline = args.offline or bool(os.environ.get(OFFLINE))
     here = True
     for name in args.dataset:

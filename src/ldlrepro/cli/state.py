@@ -71,7 +71,7 @@ def _datasets(args: argparse.Namespace, plan: Plan) -> int:
     from ldlrepro.data.fetch import default_mirrors
     from ldlrepro.doctor.machine import AT_HAND, DRAWN, whereabouts
 
-    mirrors = default_mirrors(plan.project, plan.project.run.mirrors)
+    mirrors = default_mirrors(plan.project)
     rows = []
     for data_set in plan.project.data_sets:
         shape = data_set.shape
@@ -92,7 +92,7 @@ def _weights(args: argparse.Namespace, plan: Plan) -> int:
     from ldlrepro.data.fetch import default_mirrors
     from ldlrepro.doctor.machine import whereabouts
 
-    mirrors = default_mirrors(plan.project, plan.project.run.mirrors)
+    mirrors = default_mirrors(plan.project)
     rows = [
         {
             "id": weights.id,

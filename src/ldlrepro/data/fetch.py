@@ -59,21 +59,21 @@ OFFLINE = "LDLREPRO_OFFLINE"
 """Environment variable: never download, unless it is empty."""
 
 
-def default_mirrors(project: Project, named: Iterable[str | Path] = ()) -> list[Path]:
-    """Local folders to copy from: those of own data sets and weights, those that are ``named``,
-    LDLREPRO_DATA_MIRROR's, the one beside the checkout."""
+def default_mirrors(project: Project, named: Iterable[str] | None = None) -> list[Path]:
+    """Local folders to copy from: those of own data sets and weights, those of the configuration or
+    ``named`` in its place, LDLREPRO_DATA_MIRROR's, the one beside the checkout."""
     own = [*project.own.found["dataset"].values(), *project.own.found["weight"].values()]
     found = sorted({file.path.parent for file in own})
+    named = project.run.mirrors if named is None else named
     found += [Path(p).expanduser() for p in named]
     found += [Path(p) for p in os.environ.get(MIRRORS, "").split(os.pathsep) if p]
     beside = project.root.parent / "shared" / "datasets"
     return list(dict.fromkeys(found + ([beside] if beside.is_dir() else [])))
 
 
-def missing_mirrors(named: Iterable[str | Path] = ()) -> list[Path]:
-    """Return the mirrors that somebody named and that do not exist."""
-    given = dict.fromkeys([*named, *filter(None, os.environ.get(MIRRORS, "").split(os.pathsep))])
-    return [path for path in (Path(name).expanduser() for name in given) if not path.is_dir()]
+def missing_mirrors(project: Project) -> list[Path]:
+    """Return the mirrors that do not exist."""
+    return [path for path in default_mirrors(project) if not path.is_dir()]
 
 
 def local_sources(source: DataSet | Weights, data_dir: Path, mirrors: Sequence[Path]) -> list[Path]:

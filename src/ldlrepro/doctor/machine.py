@@ -178,8 +178,10 @@ def whereabouts(source: DataSet | Weights, workspace: Workspace, mirrors: Sequen
 
 
 def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
+    from ldlrepro.data.fetch import default_mirrors
+
     places: dict[str, list[str]] = {}
-    mirrors = _mirrors(project)
+    mirrors = default_mirrors(project)
     for data_set in project.data_sets:
         if not data_set.is_drawn:
             places.setdefault(whereabouts(data_set, workspace, mirrors), []).append(data_set.id)
@@ -198,7 +200,9 @@ def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
 
 
 def _weights(project: Project, workspace: Workspace) -> Iterator[Finding]:
-    mirrors = _mirrors(project)
+    from ldlrepro.data.fetch import default_mirrors
+
+    mirrors = default_mirrors(project)
     known = project.all_weights
     here = [w.id for w in known if whereabouts(w, workspace, mirrors) in AT_HAND]
     if here:
@@ -213,15 +217,9 @@ def _weights(project: Project, workspace: Workspace) -> Iterator[Finding]:
 def _missing_mirrors(project: Project) -> Iterator[Finding]:
     from ldlrepro.data.fetch import MIRRORS, missing_mirrors
 
-    for path in missing_mirrors(project.run.mirrors):
+    for path in missing_mirrors(project):
         do = f"correct {MIRRORS}, or `mirrors` in config/config.yaml"
         yield Finding("mirror", BAD, f"{path} does not exist", do)
-
-
-def _mirrors(project: Project) -> list[Path]:
-    from ldlrepro.data.fetch import default_mirrors
-
-    return default_mirrors(project, project.run.mirrors)
 
 
 def _tracking(project: Project) -> Iterator[Finding]:

@@ -7,8 +7,6 @@ records were made with, so a file of folds is right or is not written.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import statistics
 from collections.abc import Callable, Sequence
@@ -21,7 +19,7 @@ import numpy as np
 import ldlrepro
 from ldlrepro.catalogue import DataSet, Project, Protocol
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.files import write_text
+from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.folds.given import read_parts, write_parts
 from ldlrepro.folds.making import protocol_folds
@@ -249,14 +247,13 @@ def _told(unit: Unit, scored: UnitScores) -> dict[str, Any]:
 
 
 def _by_fold(baselines: Sequence[Baseline]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["dataset", "protocol", "method", "measure", "repeat", "fold", "score"])
+    names = ["dataset", "protocol", "method", "measure", "repeat", "fold", "score"]
+    lines: list[Sequence[object]] = [names]
     for baseline in baselines:
         place = (*_place(baseline.unit), baseline.measure)
         for (repeat, fold), score in baseline.scored.by_fold(baseline.measure).items():
-            writer.writerow([*place, repeat, fold, _rounded(score)])
-    return text.getvalue()
+            lines.append([*place, repeat, fold, _rounded(score)])
+    return csv_text(lines)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -132,7 +132,7 @@ def align(data_set: DataSet, workspace: Workspace, threads: int) -> Path:
 def _fetch(project: Project, source: DataSet | Weights, workspace: Workspace) -> None:
     from ldlrepro.data.fetch import default_mirrors, fetch
 
-    mirrors = default_mirrors(project, project.run.mirrors)
+    mirrors = default_mirrors(project)
     status = fetch(source, workspace.data, mirrors, offline=project.run.offline)
     count = len(status.files)
     found = f"here, {count} file{'s' * (count != 1)} checked"
