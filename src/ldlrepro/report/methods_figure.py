@@ -120,15 +120,12 @@ def _heat_map(
         place = (math.log(value) / math.log(limit) + 1) / 2 if value > 0 else 0.0
         return max(0.0, min(1.0, place))
 
-    middle = (left + right) / 2
-    width = max(right - left, text_width([what], NAMES), 320)
-    start, long = max(middle - 0.35 * width, 20.0), 0.7 * width
-    sheet.text(start + long / 2, 10, what, NAMES, "middle")
+    start, long = 16.0, 320.0  # a phone shows all of it
+    sheet.text(start, 10, what, NAMES)
     for step in range(STEPS):
         passed = long * step / STEPS  # each reaches to the end, so that no seam is seen
         sheet.rectangle(start + passed, 34, long - passed, 12, _colour((step + 0.5) / STEPS))
-    near_one = () if limit > 3 and long < 320 else (0.8, 1.25)  # their numbers would touch
-    for tick in (0.2, 0.5, 1, 2, 5, *near_one):
+    for tick in (0.2, 0.5, 0.8, 1, 1.25, 2, 5):
         if 1 / limit <= tick <= limit:
             sheet.text(start + long * shade(tick), 26, f"{tick:g}", NUMBERS, "middle")
     for y, (name, title, values) in enumerate(zip(lines, names, lines.values(), strict=True)):
@@ -141,7 +138,7 @@ def _heat_map(
             if value is not None:
                 place = shade(value)
                 sheet.rectangle(left + WIDE * x, top, WIDE - 0.7, HIGH - 0.7, _colour(place))
-                ink = "#fff" if place < 0.15 or place > 0.88 else INK
+                ink = "#fff" if place < 0.12 or place > 0.76 else INK
                 number = f"{value:.{2 if value < 9.995 else 0}f}"
                 at = left + WIDE * (x + 0.5), top + HIGH / 2
                 sheet.text(*at, number, NUMBERS, "middle", fill=ink)
@@ -150,7 +147,7 @@ def _heat_map(
     end = bottom + 14 + text_width(columns, NAMES)
     if len({protocol for protocol, _ in places}) > 1:
         end = _write_protocols(sheet, left, end, [protocol for protocol, _ in places])
-    edge = max(right, start + long, start + long / 2 + text_width([what], NAMES) / 2)
+    edge = max(right, start + long, start + text_width([what], NAMES))
     return sheet.svg(edge + 12, end)
 
 
