@@ -467,9 +467,9 @@ def test_what_leaked_in_ldlf(page: Any, reference: Any) -> None:
     arrived(page, "#/findings")
     found = page.locator(".view.on p", has_text="The printed numbers of sLDLF fit a leak")
     assert "six of ten test rows are also in training" in " ".join(found.inner_text().split())
-    found.locator("a", has_text="ldlrepro explain").click()
-    arrived(page, "#/cell/ldlf/1/movie/sLDLF/kl")
-    assert page.locator("td.here").is_visible()
+    found.locator("a", has_text="ldlrepro claims").click()
+    arrived(page, "#/ldlf/claims")
+    assert page.locator("[id='/ldlf/claims']").is_visible()
 
 
 def test_all_words_of_a_drawing_lie_inside_it(page: Any, reference: Any) -> None:
