@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,16 @@ from ldl.comparison.contenders import MEAN
 from ldl.comparison.result import ALPHA, corrected_t, shown_p, titled
 from ldl.metrics import better
 from ldlrepro.arena.runs import ARENA
-from ldlrepro.arena.standings import best_of_each, read, spoken, tables
+from ldlrepro.arena.standings import (
+    Standings,
+    best_of_each,
+    costs,
+    read,
+    rivals,
+    sentence,
+    spoken,
+    tables,
+)
 from ldlrepro.catalogue import DataSet, Method
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.judging import Judge
@@ -33,6 +42,8 @@ class SameFolds:
     """Protocols, with commas."""
     scores: dict[str, np.ndarray]
     """Method -> the measure fold by fold."""
+    seconds: dict[str, float]
+    """Method -> the CPU time of a fold's search and fit."""
     mean: str
     """The method that predicts the mean of the training labels."""
     train: float
@@ -48,6 +59,30 @@ class Advice:
 
     said: str
     lines: list[dict[str, Any]]
+
+
+def use(first: str, tied: Mapping[str, float]) -> str:
+    """Say which method to use, how many are tied with it, and which of these is the cheapest.
+
+    ``tied`` has their seconds of CPU time.
+    """
+    if not tied:
+        return f"Use {spoken(first)}: no other method is tied with it."
+    cheapest = min(tied, key=lambda name: tied[name])
+    took = f"{spoken(cheapest)}, {tied[cheapest]:.2g} s of CPU time"
+    if len(tied) == 1:
+        return f"Use {spoken(first)}, or the one method tied with it: {took}."
+    return (
+        f"Use {spoken(first)}, or one of the {len(tied)} methods tied with it; the cheapest of "
+        f"these is {took}."
+    )
+
+
+def overall(board: Standings) -> str:
+    """Say which method to use for any data, and what that rests on."""
+    first, near, _ = rivals(board)
+    tied = {row["method"]: row["cost_s"] for row in near}
+    return f"{use(first['method'], tied)} {sentence(board)}"
 
 
 def recommend(judge: Judge, data_set: DataSet, measure: str) -> Advice:
@@ -74,11 +109,14 @@ def _of_arena(judge: Judge, data_set: DataSet, measure: str) -> Iterator[SameFol
         for (method, kind), part in rows.groupby(["method", "kind"])
         if method != MEAN or kind == "default"
     }
+    paid = costs(rows)["cost_s"]
+    seconds = {f"{method}, {kind}": paid[method, kind] for method, kind in paid.index}
     folds = len(next(iter(scores.values())))
     whole = {name: values for name, values in scores.items() if len(values) == folds}
     test = facts["rows"] / folds
     mean = f"{MEAN}, default"
-    yield SameFolds(ARENA, whole, mean, facts["rows"] - test, test, facts["persons"] > 0)
+    train = facts["rows"] - test
+    yield SameFolds(ARENA, whole, seconds, mean, train, test, facts["persons"] > 0)
 
 
 def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[SameFolds]:
@@ -100,6 +138,7 @@ def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Sam
         yield SameFolds(
             ", ".join(protocols),
             {one.method: np.array(one.values(measure)) for one in members},
+            {one.method: float(np.median([row.fit_s for row in one.rows])) for one in members},
             "train_mean",
             float(np.mean([row.n_train for row in first])),
             float(np.mean([row.n_test for row in first])),
@@ -139,18 +178,17 @@ def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
         for name in order
     ]
     others = [row for row in best_of_each(lines)[1:] if row["method"] != found.mean]
-    alike = sum(bool(row["tied"]) for row in others)
-    second = others[0]["method"]
+    tied = {row["method"]: found.seconds[row["method"]] for row in others if row["tied"]}
     folds = len(found.scores[first])
     p = ps.get(found.mean, 1.0)
+    alike = f"{folds} folds cannot tell {len(tied)} of {len(others)} other methods from it. "
+    alike *= bool(tied)
     chance = " Chance alone could give that gain." * (p > ALPHA)
     said = (
-        f"Use {spoken(first)}. On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
+        f"{use(first, tied)} On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
         f"{gain(first):.0%} better than the mean of the training labels (p = {p:.2g}).{chance} "
         f"It is the best of {len(lines)} lines on these rows: expect a little less. "
-        f"The next method, {spoken(second)}, has {others[0][measure]} "
-        f"(p = {ps[second]:.2g}). No p is corrected for the number of comparisons. "
-        f"{folds} folds cannot tell {alike} of {len(others)} other methods from the first. "
+        f"{alike}No p is corrected for the number of comparisons. "
         f"Folds: {found.sources}{', persons whole' if found.apart else ''}."
     )
     return Advice(said, lines)

@@ -27,6 +27,7 @@ from ldlrepro.core.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
+Row = Mapping[Any, Any]
 BASE, BASE_ELO = "RFRegression, default", 1000.0
 """The method that has this Elo rating by definition."""
 TIED = 6
@@ -172,10 +173,7 @@ class Standings:
         np.fill_diagonal(wins, 0.0)
         best = self.losses.min(axis=1)
         improvable = (1 - self.losses.rdiv(best, axis=0)).groupby(self.family).mean().mean()
-        spent = self.rows.assign(searched=self.rows["kind"] != "default")
-        spent["cost_s"] = spent["fit_s"] + spent["search_s"] * spent["searched"]
-        paid = ["cost_s", "fit_s", "predict_s", "search_s"]
-        costs = spent.groupby(["method", "kind"])[paid].median()
+        paid = costs(self.rows)
         found = pd.DataFrame(
             {
                 "method": self.losses.columns,
@@ -188,9 +186,9 @@ class Standings:
                 "leads": self._leads(),
             }
         )
-        for cost in costs:
+        for cost in paid:
             found[cost] = [
-                costs[cost].get((method_of(name), name.partition(", ")[2]), np.nan)
+                paid[cost].get((method_of(name), name.partition(", ")[2]), np.nan)
                 for name in self.losses.columns
             ]
         found = found.sort_values(["elo", "gain", "method"], ascending=[False, False, True])
@@ -221,6 +219,14 @@ class Standings:
         return float(np.mean(same)), float(np.mean(correlations))
 
 
+def costs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the median seconds of each method and kind."""
+    spent = rows.assign(searched=rows["kind"] != "default")
+    spent["cost_s"] = spent["fit_s"] + spent["search_s"] * spent["searched"]
+    paid = ["cost_s", "fit_s", "predict_s", "search_s"]
+    return spent.groupby(["method", "kind"])[paid].median()
+
+
 def method_of(name: str) -> str:
     """Return the method of a method and kind."""
     return name.partition(",")[0]
@@ -232,9 +238,9 @@ def spoken(name: str) -> str:
     return f"{method} ({kind})" if comma else method
 
 
-def best_of_each(lines: Iterable[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
+def best_of_each(lines: Iterable[Row]) -> list[Row]:
     """Return the first line of each method, which is that of its best kind."""
-    found: dict[str, Mapping[Any, Any]] = {}
+    found: dict[str, Row] = {}
     for line in lines:
         found.setdefault(method_of(line["method"]), line)
     return list(found.values())
@@ -265,10 +271,15 @@ def lines(board: Standings) -> list[dict[str, str]]:
     ]
 
 
+def rivals(board: Standings) -> tuple[Row, list[Row], list[Row]]:
+    """Return the best method, those whose intervals reach into its own, and all others."""
+    first, *others = best_of_each(board.table.to_dict("records"))
+    return first, [row for row in others if row["high"] > first["low"]], others
+
+
 def sentence(board: Standings) -> str:
     """Say who leads, by how much, at what cost, and how sure that is."""
-    first, *others = best_of_each(board.table.to_dict("records"))
-    near = [row for row in others if row["high"] > first["low"]]
+    first, near, others = rivals(board)
     said = (
         f"{spoken(first['method'])} wins most often over {len(board.losses)} public "
         f"sets of {len(board.by_family)} families. Its {titled(board.measure)} is "

@@ -11,8 +11,10 @@ from pathlib import Path
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, counted, paragraph
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, duration, positive, takes, verb
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.core.progress import say
+
+TIME, MEASURE = 600.0, "kl"
 
 
 def names(text: str) -> list[str]:
@@ -25,19 +27,24 @@ def names(text: str) -> list[str]:
 
 @verb(
     takes("data", help="a table of yours (.csv, .parquet, .mat), or id of a public data set"),
-    takes("--labels", type=names, default=[], help="columns of the label degrees, with commas"),
+    takes("--labels", type=names, default=[], help="columns of the label degrees, such as a,b,c"),
     takes("--groups", help="column that says which rows belong together, such as a person"),
-    takes("--ignore", type=names, default=[], help="columns that are no features, with commas"),
-    takes("--time", type=duration, default=600.0, help="such as 90s, 10m or 1h; default 10m"),
-    takes("--methods", type=names, default=[], help="only these, with commas; default: all"),
-    takes("--measure", default="kl", help="measure that decides; default: %(default)s"),
+    takes("--ignore", type=names, default=[], help="columns to leave out, such as id,date"),
+    takes("--time", type=duration, default=TIME, help="for all of it: 90s, 10m, 1h; default 10m"),
+    takes(
+        "--methods",
+        type=names,
+        default=[],
+        help="only these methods, such as StructRF,Ridge; default: all",
+    ),
+    takes("--measure", default=MEASURE, help="measure that decides; default: %(default)s"),
     takes(
         "--threads",
         type=positive,
         default=os.cpu_count() or 1,
-        help="processes; default: all cores",
+        help="methods that run at once; default: all cores",
     ),
-    takes("--again", type=positive, help="of a public set: check so many folds of the records"),
+    takes("--again", type=positive, help="of a public set: compute so many folds again"),
     takes("--predictions", help="write the predictions of a public set to this .parquet file"),
     OF_WORKFLOW,
     table=True,
@@ -66,6 +73,7 @@ def arena(args: argparse.Namespace) -> int:
     if name not in project.data_set_ids:
         _refuse_folder(path)
     data_set = project.data_set(name)
+    _refuse_unused(args, data_set.id)
     if not args.of_workflow:
         make_inputs(project, data_set, None, global_seed(project), HERE)
     if args.again:
@@ -98,6 +106,23 @@ def _refuse_folder(path: Path) -> None:
         raise UserError(
             f"{path} is a folder. The arena takes a table ({FORMATS}) or the id of a data set"
         )
+
+
+def _refuse_unused(args: argparse.Namespace, dataset: str) -> None:
+    """Refuse what a public set cannot use, before it computes for hours."""
+    from ldlrepro.arena.runs import contenders
+
+    unused: dict[str, object]
+    unused = {"labels": [], "groups": None, "ignore": [], "time": TIME, "measure": MEASURE}
+    if asked := [f"--{name}" for name, value in unused.items() if getattr(args, name) != value]:
+        raise UserError(
+            f"{dataset} is a public set, which takes no {', '.join(asked)}: these are for a table "
+            f"of yours. `ldlrepro recommend {dataset}` tells what has run."
+        )
+    known = contenders()
+    for name in args.methods:
+        if name not in known:
+            raise unknown("method of the arena", name, known, "`ldlrepro recommend --all` has all.")
 
 
 def _own(args: argparse.Namespace, path: Path) -> int:
@@ -162,13 +187,14 @@ def _own(args: argparse.Namespace, path: Path) -> int:
 
 
 @verb(
-    takes("dataset", nargs="?", help=f"{IDS['dataset']}; default: all of the arena"),
-    takes("--measure", default="kl", help="default: %(default)s"),
+    takes("dataset", nargs="?", help=f"{IDS['dataset']}; default: all public sets that ran"),
+    takes("--measure", default="kl", help="measure that decides; default: %(default)s"),
     table=True,
     examples=["ldlrepro recommend", "ldlrepro recommend sbu_3dfe"],
 )
 def recommend(args: argparse.Namespace) -> int:
-    """Say which method to use for data like a public set, by the records; or which leads overall.
+    """Say which method to use for data like a public set, by the records; without a set, which
+    method leads over all of them.
 
     For a table of your own, type `ldlrepro arena`.
     """
@@ -191,5 +217,4 @@ def recommend(args: argparse.Namespace) -> int:
     paths = standings.tables(HERE.results, project.root / "reference")
     board = standings.Standings(standings.read(paths), project.families, args.measure)
     lines = standings.lines(board)
-    said = standings.sentence(board)
-    return answer(args, lines, said, first=6, brief=best_of_each(lines)[:10])
+    return answer(args, lines, advice.overall(board), first=6, brief=best_of_each(lines)[:10])
