@@ -78,6 +78,12 @@ def test_a_planted_line_is_found():
 # ---------------------------------------------------------------------- tables
 
 
+def test_ids_that_one_may_copy_stay_whole(capsys, monkeypatch, fresh_clone):
+    monkeypatch.chdir(fresh_clone)
+    text = told(capsys, "verdicts structrf --readings")
+    assert "structrf/rf@bootstrap=true,min_samples_split=2" in text.split()
+
+
 def shown(rows: list[dict], **chosen: bool) -> argparse.Namespace:
     return argparse.Namespace(**{"json": False, "wide": False, "all": False, **chosen})
 

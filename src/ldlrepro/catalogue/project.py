@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +26,7 @@ from ldlrepro.catalogue.own_files import (
 from ldlrepro.catalogue.papers import Paper, Protocol, check_known
 from ldlrepro.catalogue.runs import RunConfig
 from ldlrepro.catalogue.yaml_files import checked, find_root, read_yaml
-from ldlrepro.core.errors import UserError, nearest, unknown
+from ldlrepro.core.errors import UserError, nearest, plain, unknown
 
 E = TypeVar("E", bound=Entry)
 OWN_FILES = "LDLREPRO_OWN_FILES"
@@ -440,11 +439,6 @@ class _Lazily(dict[str, Any]):
 def _open_again(root: str, own_paths: tuple[str, ...]) -> Project:
     """Open a project that was sent to another process, which reads the files anew."""
     return Project(Path(root), own_paths)
-
-
-def plain(name: str) -> str:
-    """Return a name without capitals, spaces and marks, for comparison: 's-JAFFE' -> 'sjaffe'."""
-    return re.sub(r"[^a-z0-9*+/]", "", name.casefold())
 
 
 def checkout_here() -> Path:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ldlrepro.report.leaderboard import Line, Standings
 
 
-def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
-    """Say how many printed numbers of each group hold, and what that means."""
+def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]], narrow: bool = False) -> str:
+    """Say how many printed numbers of each group hold; for a wide question, what that means."""
     from ldlrepro.judge.tallies import HOLDS_WHEN, in_words
 
-    return f"{in_words(groups)} {HOLDS_WHEN}"
+    return in_words(groups) if narrow else f"{in_words(groups)} {HOLDS_WHEN}"
 
 
 def of_cells(count: int, total: int, word: str | None) -> str:
@@ -43,9 +43,10 @@ def of_readings(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say what a list of readings shows."""
     methods = {(row["paper"], row["method"]) for row in rows}
     return (
-        f"The text leaves settings open for {counted(len(methods), 'method')}. The lower the "
-        "surprise, the better the printed digits fit a setting. The last column counts data sets "
-        "for which the digits of the other data sets choose it."
+        f"The text leaves settings open for {counted(len(methods), 'method')}. A reading is a "
+        "protocol and a method with its settings; stated is the one that the text states. The "
+        "lower the surprise, the better the printed digits fit it. The last column "
+        "says for how many data sets the digits of the others choose it."
     )
 
 
@@ -100,7 +101,7 @@ def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int)
 def of_leaders(leaders: Sequence[Mapping[str, Any]], measure: str) -> str:
     """Say which method is the best of most protocols."""
     if not leaders:
-        return "Nothing to rank."
+        return "Nothing has run that could be ranked. `snakemake --cores all PAPER` runs a paper."
     methods = Counter(line["best method"].partition("@")[0] for line in leaders)
     best, times = methods.most_common(1)[0]
     return (

@@ -98,6 +98,7 @@ def _widths(lines: Sequence[Sequence[str]], wide: int | None) -> list[int]:
         return widths
     words = [max(len(w) for text in column for w in text.split() or [""]) for column in columns]
     room = wide - GAP * (len(columns) - 1)
+    words[0] = min(words[0], room // 2)  # a longer name gets a line of its own
     for least in (words, [8] * len(columns)):
         while sum(widths) > room:
             spare = [size - low for size, low in zip(widths, least, strict=True)]

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
 from ldlrepro.cli.output import COLOURS, answer, coloured, paragraph, show, width
 from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.errors import UserError, nearest, plain
 from ldlrepro.core.progress import say
 
 if TYPE_CHECKING:
@@ -24,26 +24,32 @@ if TYPE_CHECKING:
     from ldlrepro.judge.contradictions import Contradiction
     from ldlrepro.judge.verdicts import VerdictRow
 
-MANY = 12
+R = TypeVar("R")
+MANY = 24
 """Names that an error does not list."""
 
 
 @verb(
     PAPERS,
-    takes("--show", metavar="VERDICT", help="list the cells with this verdict or evidence"),
-    flag("--readings", "list what a paper leaves open, and the settings that its numbers fit best"),
-    flag("--unexplained", "list the cells that miss without a reason in the paper's misses.yaml"),
+    takes("--show", metavar="VERDICT", help="list the numbers with this verdict, such as worse"),
+    flag("--readings", "list the ways to read what a paper leaves open, and which fit its numbers"),
+    flag("--unexplained", "list the missed numbers without a reason in the paper's misses.yaml"),
     takes("--badges", type=Path, metavar="FOLDER", help="draw a badge per paper and method as SVG"),
-    takes("--dataset", help="only this data set"),
-    takes("--method", dest="printed_method", metavar="METHOD", help="only this method"),
+    takes("--dataset", help="only this data set, by its id or its name in print"),
+    takes(
+        "--method",
+        dest="printed_method",
+        metavar="METHOD",
+        help="only this method, by its id or its name in print",
+    ),
     table=True,
     examples=["ldlrepro verdicts", "ldlrepro verdicts mslp --show worse --dataset sjaffe"],
 )
 def verdicts(args: argparse.Namespace) -> int:
     """Count the printed numbers that hold.
 
-    Results in this folder take precedence over the maintainers' reference records; the column
-    source says which were used.
+    Your results in this folder count first, then the maintainers' reference records; --wide says
+    how many of each.
     """
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.tallies import by_group
@@ -60,7 +66,7 @@ def verdicts(args: argparse.Namespace) -> int:
     answers = dict(zip(wanted, answers_of(judge, wanted), strict=True))
     if args.readings:
         found = [line for answered in answers.values() for line in _readings(answered)]
-        return answer(args, found, openings.of_readings(found))
+        return answer(args, found, openings.of_readings(found), first=6)
     rows = [row for answered in answers.values() for row in answered.rows]
     rows = _only(rows, "dataset", args.dataset, lambda row: (row.dataset, row.unit_dataset))
     rows = _only(rows, "method", args.printed_method, _names_of_method)
@@ -80,43 +86,44 @@ def verdicts(args: argparse.Namespace) -> int:
     if args.show or args.unexplained:
         return _list_cells(args, rows, openings.of_cells(len(rows), total, args.show))
     kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
+    asked = " on ".join(filter(None, [args.printed_method, args.dataset]))
+    if asked:
+        kept = {paper: mine for paper, mine in kept.items() if mine}
+        asked += f" in {wanted[0].id}" * (len(wanted) == 1)
     counted_rows = [_counted(name, mine) for name, mine in with_groups(kept)]
-    groups = {"": rows} if args.dataset or args.printed_method else by_group(kept)
-    if len(wanted) == 1:
-        groups = {name and wanted[0].id: mine for name, mine in groups.items()}
-    return answer(args, counted_rows, openings.of_verdicts(groups))
+    groups = {asked: rows} if asked else by_group(kept)
+    if len(wanted) == 1 and not asked:
+        groups = {wanted[0].id: rows}
+    return answer(args, counted_rows, openings.of_verdicts(groups, bool(asked)), first=9)
 
 
 def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
     return [
         {
+            "reading": row.reading,
             "paper": found.paper,
             "method": row.method,
-            "reading": row.reading + ", as stated" * row.stated,
+            "stated": row.stated,
             "surprise": f"{row.surprise:.2f}",
-            "chosen for": f"{row.chosen} of {row.of}",
+            "chosen for": f"{row.chosen}/{row.of}",
         }
         for row in found.readings
     ]
 
 
 def _only(
-    rows: list[VerdictRow],
-    column: str,
-    wanted: str | None,
-    names: Callable[[VerdictRow], Sequence[str]],
-) -> list[VerdictRow]:
-    """Return the rows with the wanted name; refuse a name that no row has."""
-    if not wanted:
+    rows: list[R], column: str, wanted: str | None, names: Callable[[R], Sequence[str]]
+) -> list[R]:
+    """Return the rows with the wanted name, however it is written; refuse one that no row has."""
+    if not (wanted and rows):
         return rows
-    if found := [row for row in rows if wanted in names(row)]:
-        return found
+    for same in (str, plain):
+        if found := [row for row in rows if same(wanted) in map(same, names(row))]:
+            return found
     printed = list(dict.fromkeys(names(row)[0] for row in rows))
     told = f" There are: {', '.join(printed)}" if len(printed) < MANY else ""
-    from ldlrepro.catalogue.project import plain
-
-    meant = nearest(wanted, printed) or nearest(plain(wanted), printed) or told
-    raise UserError(f"no printed number for {column} '{wanted}'.{meant}")
+    meant = nearest(wanted, (name for row in rows for name in names(row))) or told
+    raise UserError(f"no printed number for {column} '{wanted}' here.{meant}")
 
 
 def _names_of_method(row: VerdictRow) -> tuple[str, str, str]:
@@ -133,11 +140,13 @@ def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
 
     found = tally(rows)
     sources = Counter(row.source for row in rows if row.source)
+    first = ("holds", "exact", "near", "better", "worse")
     return {
         "paper": name,
         "cells": found.total,
         "judged": found.judged,
         "met": found.met,
+        **{name: found.line[name] for name in first},
         **found.line,
         "other settings": found.other_settings,
         "local": sources["local"],
@@ -176,7 +185,11 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
 
 
 @verb(
-    takes("cell", help="PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE"),
+    takes(
+        "cell",
+        help="a printed number, PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE; "
+        "`ldlrepro verdicts PAPER --show exact` lists some",
+    ),
     flag(
         "--full",
         "show parameters and their origins, folds, every other setting, digests, and the command "
@@ -324,11 +337,9 @@ def contradictions(args: argparse.Namespace) -> int:
 
     judge = judge_here(args)
     answers = answers_of(judge, papers_of(judge.project, args.paper))
-    found = [
-        one
-        for one in contradictions(row for judged in answers for row in judged.rows)
-        if args.dataset in (None, one.dataset) and args.method in (None, one.method)
-    ]
+    found = contradictions(row for judged in answers for row in judged.rows)
+    found = _only(found, "dataset", args.dataset, lambda one: (one.dataset,))
+    found = _only(found, "method", args.method, lambda one: (one.method,))
     if args.json:
         return answer(args, [_contradiction(one) for one in found])
     lines = [line for one in found for line in _printed_and_ours(one)]

@@ -1,6 +1,8 @@
 """Errors with texts for the person at the keyboard."""
 
+import difflib
 import errno
+import re
 import traceback
 import zipfile
 import zlib
@@ -9,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ldl.errors import UserError
-from ldl.errors import nearest as nearest_of
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -19,11 +20,18 @@ ELSEWHERE = "snakemake --cores all PAPER --directory FOLDER --configfile config/
 UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
+def plain(name: str) -> str:
+    """Return a name without capitals, spaces and marks, for comparison: 's-JAFFE' -> 'sjaffe'."""
+    return re.sub(r"[^a-z0-9*+/]", "", name.casefold())
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Return ' Did you mean ...?' for a name that begins like the word, or else the closest one."""
-    names = [str(choice) for choice in choices]
-    begun = [name for name in names if name.casefold().startswith(word.casefold())]
-    return f" Did you mean '{min(begun, key=len)}'?" if begun and word else nearest_of(word, names)
+    names = {plain(str(choice)): str(choice) for choice in choices}
+    meant = plain(word)
+    begun = sorted((name for name in names if name.startswith(meant)), key=len)
+    close = begun or difflib.get_close_matches(meant, names, n=1, cutoff=0.5)
+    return f" Did you mean '{names[close[0]]}'?" if close and meant else ""
 
 
 def unknown(kind: str, word: str, choices: Iterable[str], hint: str) -> UserError:
@@ -43,11 +51,17 @@ def in_words(error: BaseException, beside: Path) -> str:
 
 def of_the_disk(error: OSError) -> str:
     """Say what to do about a full or write-protected disk; return '' for other errors."""
+    if error.errno == errno.ENOENT and not error.filename:
+        return "the folder that you are in is gone. Go to another, such as the checkout."
     place = error.filename or Path.cwd()
     if error.errno in NO_ROOM:
         return (
             f"no room left on the disk ({place}). Finished work is safe. Make room, then give "
             "the same command again."
+        )
+    if error.errno == errno.ENOTDIR:
+        return (
+            f"{place}: a file lies where a folder should be. Move it away, or go to the checkout."
         )
     if error.errno in NO_RIGHT:
         return (
