@@ -127,6 +127,15 @@ def test_commands_of_the_examples_are_understood():
         (["run", "mslp", "sjaffe", "aa_knn@gird"], "Did you mean 'aa_knn@grid'?"),
         (["leaderboard", "structrf_persons"], "It is a protocol of structrf."),
         (["status", "--paper", "mslp"], "Give the paper without --paper."),
+        (["verdicts", "--methd", "CCA"], "no option --methd. Did you mean '--method'?"),
+        (["verdicts", "mslp", "--method", "Sa-bgfs"], "Did you mean 'sa_bfgs'?"),
+        (["contradictions", "mslp", "structrf", "--dataset", "sjafe"], "Did you mean 'sjaffe'?"),
+        (["status", ""], "a name is empty"),
+        (["ui", "mlsp"], "unknown paper 'mlsp'. Did you mean 'mslp'?"),
+        (["ui", "mslp"], "`ldlrepro sync mslp` copies"),
+        (["arena", "sjaffe", "--methods", "SABGFS"], "Did you mean 'SABFGS'?"),
+        (["arena", "sjaffe", "--labels", "a,b"], "sjaffe is a public set, which takes no --labels"),
+        (["leaderboard", "mslp", "--protocol", "structrf"], "is a protocol of structrf."),
         (["gate", "structrf"], "nothing of structrf has run here. Type `snakemake --cores all"),
     ],
 )
@@ -148,6 +157,15 @@ def test_a_place_where_nothing_can_be_written_is_named_in_one_line(checkout, ask
         status, _, err = ask(*verb, "taken")
         assert status == 2
         assert err.splitlines()[-1].startswith("ldlrepro: taken: nothing can be written there")
+
+
+def test_a_folder_that_is_gone_or_a_file_is_named_in_one_line(checkout, ask, tmp_path):
+    Path("data").touch()
+    assert "a file lies where a folder should be" in ask("verdicts", "mslp")[2]
+    (tmp_path / "left").mkdir()
+    os.chdir(tmp_path / "left")
+    (tmp_path / "left").rmdir()
+    assert "the folder that you are in is gone" in ask("verdicts", "mslp")[2]
 
 
 def test_a_parameter_that_the_class_lacks_is_refused_before_a_fold_is_run(tiny, ask):
@@ -250,6 +268,9 @@ def test_names_as_papers_print_them_work_wherever_an_id_does(checkout, ask):
     assert (status, row["cells"]) == (0, 78)
     printed = ask("verdicts", "mslp", "--method", "SA-BFGS", "--json")[1]
     assert printed == ask("verdicts", "mslp", "--method", "sa_bfgs", "--json")[1]
+    _, out, _ = ask("verdicts", "mslp", "--method", "sa-bfgs")
+    assert out.startswith("None of 30 printed numbers of sa-bfgs in mslp ")
+    assert "A number holds when" not in out
     _, out, _ = ask("explain", CELL.replace("sjaffe", name).replace("kl", "KL"), "--json")
     assert json.loads(out)["cell"] == CELL
     _, _, err = ask("run", "mslp", name, "AA-kNN")

@@ -114,6 +114,9 @@ def test_a_folder_without_configuration_is_refused_with_what_to_do(monkeypatch, 
     monkeypatch.setenv("LDLREPRO_ROOT", str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match="set LDLREPRO_ROOT"):
         from_environment()
+    (tmp_path / "nowhere" / "config" / "schemas").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"there is no config/config\.yaml"):
+        from_environment()
 
 
 def test_the_checkout_is_found_from_a_folder_below_it(monkeypatch, checkout):

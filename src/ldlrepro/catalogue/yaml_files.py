@@ -15,19 +15,24 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound="Entry")
 
 SCHEMAS = Path("config") / "schemas"
-"""The folder that tells a checkout from other folders; editors find the schemas of all files there,
-and ``python -m ldlrepro.doctor.config_docs`` writes them."""
+"""The folder in which editors find the schemas of all files.
+
+``python -m ldlrepro.doctor.config_docs`` writes them.
+"""
+MARKS = (SCHEMAS, Path("config") / "config.yaml")
+"""What tells a checkout from other folders."""
 
 
 def find_root(named: str | Path | None = None) -> Path:
     """Find the checkout: the one that is named, else here or a parent of here, else ours."""
     here, own = Path.cwd(), Path(__file__).resolve().parents[3]
     for folder in [Path(named)] if named else [here, *here.parents, own]:
-        if (folder / SCHEMAS).is_dir():
+        if all((folder / mark).exists() for mark in MARKS):
             return folder.resolve()
+    lacking = next(mark for mark in MARKS if not (Path(named or here) / mark).exists())
     raise UserError(
-        f"no ldlrepro checkout at {named or here}: there is no {SCHEMAS} folder. "
-        "Go to the checkout, or set LDLREPRO_ROOT to it."
+        f"no ldlrepro checkout at {named or here}: there is no {lacking}. Go to the folder that "
+        "you cloned, or set LDLREPRO_ROOT to it."
     )
 
 

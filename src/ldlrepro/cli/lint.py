@@ -22,7 +22,7 @@ SHOWN = 4
 
 @verb(
     takes("table", help=f"a CSV file of printed numbers, or {IDS['paper']}"),
-    takes("--folds", type=positive, help="number of values behind each deviation"),
+    takes("--folds", type=positive, help="number of folds behind each printed deviation"),
     flag("--variances", "the table has variances in place of deviations"),
     flag(
         "--misprints", "print the impossible numbers and their proofs as `remarks` for a paper.yaml"
@@ -45,7 +45,7 @@ def lint(args: argparse.Namespace) -> int:
     if path.is_file() or path.suffix == ".csv":
         cells, beside = table_of_file(project, path, args.folds)
     else:
-        paper = project.paper(args.table)
+        paper = project.paper(project.id_called("paper", args.table))
         cells, beside = table_of_paper(project, paper)
         path = Path(project.shown(paper.beside("cells.csv")))
     if args.folds:

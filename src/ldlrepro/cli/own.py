@@ -17,7 +17,12 @@ from ldlrepro.cli.verb import takes, verb
 @verb(
     takes("kind", choices=["paper", "method", "dataset", "measure"], help="what to begin"),
     takes("name", help="its id: small letters, digits and _"),
-    takes("--folder", type=Path, default=Path("../mine"), help="where; default %(default)s"),
+    takes(
+        "--folder",
+        type=Path,
+        default=Path("../mine"),
+        help="folder for them; default %(default)s",
+    ),
     examples=["ldlrepro new paper wang_2026", "ldlrepro new method my_method --folder ../mine"],
 )
 def new(args: argparse.Namespace) -> int:
@@ -35,7 +40,7 @@ def new(args: argparse.Namespace) -> int:
 
 
 @verb(
-    takes("file", help="its YAML file, anywhere"),
+    takes("file", help="path of its YAML file"),
     json=True,
     examples=["ldlrepro check ../mine/my_method.yaml"],
 )

@@ -31,7 +31,7 @@ NEEDED_TO_DRAW = ("matplotlib.figure", "matplotlib.backends.backend_svg", "panda
     takes(
         "--out",
         default=FRONT_PAGE,
-        help="its folder, or its front page (.html); default %(default)s",
+        help="folder for the pages, or name of the first page; default %(default)s",
     ),
     takes("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS),
     OF_WORKFLOW,

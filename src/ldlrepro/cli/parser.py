@@ -110,7 +110,10 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         options.error("a VERB is missing")
     if words[at] not in MODULES:
         options.error(f"no verb '{words[at]}'.{nearest(words[at], MODULES)}")
-    return verb_of(words[at]).parser().parse_args(words[at + 1 :])
+    parser = verb_of(words[at]).parser()
+    if "" in words:
+        parser.error("a name is empty. Is a variable of your shell not set?")
+    return parser.parse_args(words[at + 1 :])
 
 
 def _options() -> Parser:

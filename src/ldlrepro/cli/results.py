@@ -18,6 +18,7 @@ from ldlrepro.cli.verb import (
     STORE,
     count,
     duration,
+    positive,
     takes,
     verb,
 )
@@ -115,7 +116,7 @@ def record(args: argparse.Namespace) -> int:
 
 @verb(
     PAPERS,
-    count("--units", 20, "how many units to draw"),
+    count("--units", 20, "how many units to draw, to compute one fold of each again"),
     takes(
         "--unit",
         action="append",
@@ -129,7 +130,7 @@ def record(args: argparse.Namespace) -> int:
         default=30.0,
         help="draw only folds that took less, such as 90s or 1h; default 30s",
     ),
-    takes("--lot", type=int, help="number of an earlier audit, to repeat its draw"),
+    takes("--lot", type=positive, help="lot that an earlier audit printed, to draw the same"),
     STORE,
     takes("--out", type=Path, default=Path("results/audit"), help="folder; default %(default)s"),
     SEED,
@@ -139,7 +140,8 @@ def audit(args: argparse.Namespace) -> int:
     """Check results from end to end: compare files, data, folds, records, tables and MLflow with
     each other, and compute some randomly drawn folds again.
 
-    Writes audit.json and audit.html.
+    Without results in this folder, the reference records are checked. Writes audit.json and
+    audit.html.
     """
     from ldlrepro.audit.certificate import Question, audit
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     PROTOCOL,
     DATASET,
     takes("method", help=IDS["method"]),
-    takes("--folds", metavar="A-B", help="only the folds at these positions, as one record"),
+    takes("--folds", metavar="A-B", help="only folds A to B, counted from 0, as one record"),
     THREADS,
     flag("--fresh", "compute finished folds again"),
     INPUTS,
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 @verb(
     PROTOCOL,
     DATASET,
-    takes("method", nargs="+", help="the others are compared with the first"),
+    takes("method", nargs="+", help=f"{IDS['method']}; all are compared with the first"),
     count("--cuts", 5, "how often to cut the training rows"),
     takes("--fold", type=int, default=0, help="position of the fold; default %(default)s"),
     takes("--measure", help="compare by this; default: the measure that the protocol selects by"),

@@ -24,7 +24,7 @@ DECIMALS = 12
 
 @verb(
     PAPERS,
-    takes("--measure", default="kl", help="default: %(default)s"),
+    takes("--measure", default="kl", help="measure that decides; default: %(default)s"),
     takes("--protocol", help=IDS["protocol"]),
     table=True,
     examples=[
@@ -46,7 +46,10 @@ def leaderboard(args: argparse.Namespace) -> int:
     judge = judge_here(args)
     project = judge.project
     if args.protocol:
-        args.paper = args.paper or [project.protocol(args.protocol).paper]
+        paper = project.protocol(args.protocol).paper
+        if args.paper and paper not in args.paper:
+            raise UserError(f"{args.protocol} is a protocol of {paper}. Name that paper, or none.")
+        args.paper = args.paper or [paper]
     known = directions(project)
     if args.measure not in known:
         raise UserError(
@@ -148,6 +151,8 @@ def baselines(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(document(judge.project, found), indent=1))
         return 0
+    if not found:
+        raise UserError("no complete record fits that. `ldlrepro status` says what has run.")
     lines = [_to_read(baseline.line()) for baseline in found]
     said = (
         f"{counted(len(found), 'mean')} of {shown} over the folds of complete records. To cite "

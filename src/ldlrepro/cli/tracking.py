@@ -75,7 +75,7 @@ def _sync_arena(project: Project, uri: str) -> SyncCounts:
 @verb(
     takes("paper", nargs="?", default="", help=f"{IDS['paper']}; or arena"),
     STORE,
-    takes("--port", type=positive, default=5000, help="port; default %(default)s"),
+    takes("--port", type=positive, default=5000, help="port of the page; default %(default)s"),
     takes(
         "--no-browser",
         dest="browser",
@@ -90,6 +90,11 @@ def ui(args: argparse.Namespace) -> int:
     """
     from ldlrepro.track.page import serve
 
-    uri = args.tracking_uri or plan_here(args).project.tracking_uri
+    uri = args.tracking_uri
+    if not uri:
+        project = plan_here(args).project
+        uri = project.tracking_uri
+        if args.paper not in ("", ARENA):
+            project.paper(args.paper)  # refuses one that is misspelt
     serve(uri, args.port, say, args.paper, args.browser)
     return 0

@@ -69,19 +69,20 @@ def verb(
 
 
 REQUIRED = "the following arguments are required: "
+LEFT_OVER = "unrecognized arguments: "
 INVALID = re.compile(r"invalid choice: '(?P<word>.*)' \(choose from .*\)")
 """Complaint of argparse about a word that an argument does not take."""
+WHOLE = re.compile(r"invalid int value: ('.*')")
+OPTION = re.compile(r"(?:^|\s)(--?([a-z][\w-]*))")
 
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and what to type."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        if message.startswith("unrecognized") and "," in message:
-            message += ". Write names without spaces between them, or all of them in quotes."
-        for name in IDS:
-            if message.startswith("unrecognized") and f"--{name}" in message:
-                message += f". Give the {name} without --{name}."
+        if message.startswith(LEFT_OVER):
+            message = self._left_over(message.removeprefix(LEFT_OVER))
+        message = WHOLE.sub(r"\1 is not a whole number", message)
         for action in self._actions:
             if message == f"{REQUIRED}{action.dest}":
                 message = f"{action.dest.upper()} is missing: {_what(action)}"
@@ -95,6 +96,19 @@ class Parser(argparse.ArgumentParser):
         first = (self.epilog or "").partition("\n")[2].partition("\n")[0].strip()
         example = f"\nFor example: {first}" if first else ""
         self.exit(2, f"{self.prog}: {message}{example}\nType `{self.prog} --help`.\n")
+
+    def _left_over(self, words: str) -> str:
+        """Say what to do about words that the verb does not take."""
+        if option := OPTION.search(words):
+            if (name := option[2]) in IDS:
+                return f"there is no option {option[1]}. Give the {name} without --{name}."
+            shown = (action for action in self._actions if action.help != argparse.SUPPRESS)
+            known = [name for action in shown for name in action.option_strings]
+            return f"there is no option {option[1]}.{nearest(option[1], known)}"
+        cure = "Put a name with spaces in quotes."
+        if "," in words:
+            cure = "Write names without spaces between them, or all of them in quotes."
+        return f"'{words}' is too much. {cure}"
 
 
 def _what(action: argparse.Action) -> str:

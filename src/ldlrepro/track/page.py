@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from ldlrepro.core.errors import UserError
+from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.track.browser import open_once_it_answers
 from ldlrepro.track.layout import FIRST_VIEW_TAG
 from ldlrepro.track.store import (
@@ -58,9 +58,10 @@ def page_of(tracking_uri: str, paper: str = "") -> str:
         return f"/#/experiments?{TRAINING}"
     pages = pages_of(tracking_uri)
     if paper not in pages:
+        there = f"There are: {', '.join(pages)}; `ldlrepro ui` opens them. " if pages else ""
         raise UserError(
-            f"'{paper}' is not tracked there; tracked: {', '.join(pages) or 'no paper'}. Type "
-            f"`ldlrepro sync {paper}` for a paper that has results."
+            f"MLflow has no runs of '{paper}' yet.{nearest(paper, pages)} {there}"
+            f"`ldlrepro sync {paper}` copies its records into MLflow; then type this again."
         )
     return pages[paper]
 
@@ -97,8 +98,9 @@ def serve(
     database = sqlite_file(uri)
     if database and not database.is_file():
         raise UserError(
-            f"{database}: nothing is tracked there yet. Type `snakemake --cores all demo`, or "
-            f"`ldlrepro sync {paper or 'PAPER'}` for a paper that has results."
+            f"MLflow has no runs yet: there is no {database}. "
+            f"`ldlrepro sync {paper or 'mslp'}` copies a paper's records into it; then type this "
+            "again."
         )
     _check_free(port)
     address = f"http://{HOST}:{port}{page_of(uri, paper)}"
@@ -140,6 +142,8 @@ def _check_free(port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
+        except OverflowError:
+            raise UserError(f"port {port}: ports end at 65535. Type `ldlrepro ui`.") from None
         except OSError as error:
             raise UserError(
                 f"port {port}: {error.strerror}. Type `ldlrepro ui --port {port + 1}`."
