@@ -326,13 +326,16 @@ class _Cells:
         )
 
     def _verdict_of(self, row: VerdictRow, unit: Unit, std: str) -> str:
-        """Return the verdict of another unit in a cell; '' without a record."""
+        """Return the verdict of a simpler answer in a cell, by no less room than the method has.
+
+        '' without a record.
+        """
         scored = self.sources.best(unit)
         values = scored.values(row.metric) if scored else []
         if not (scored and values):
             return ""
         mean, own = scored.mean_and_std(values)
-        noise = self.noise.std(unit, row.metric, own)
+        noise = max(row.noise, self.noise.std(unit, row.metric, own))
         theirs = replace(row, noise=noise, band=band(row.printed, std, own))
         return _judged(theirs, mean)
 

@@ -103,7 +103,7 @@ class Study:
         return counted.loc[:, counted.any()]
 
     def number(self, method: str = "", measure: str = "kl") -> Number:
-        """Return the first number that holds, or that of a printed method in a measure."""
+        """Return the nearest number that holds, or that of a printed method in a measure."""
         judged = [row for row in self.answer.rows if row.verdict in JUDGED and row.method_id]
         if method:
             known = {row.method: row for row in reversed(judged) if row.metric == measure}
@@ -111,7 +111,8 @@ class Study:
                 raise unknown("method", method, known, f"{self.paper.id} has these in {measure}.")
             return Number(self, known[method])
         rows = [row for row in judged if row.metric == measure]
-        rows = [*(row for row in rows if row.holds), *rows, *judged, *self.answer.rows]
+        hold = sorted((row for row in rows if row.holds), key=lambda row: abs(row.difference or 0))
+        rows = [*hold, *rows, *judged, *self.answer.rows]
         return Number(self, rows[0] if rows else None)
 
     # ------------------------------------------------------------------ persons

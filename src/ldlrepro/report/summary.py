@@ -21,7 +21,7 @@ from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
-from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, VerdictRow
+from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, VerdictRow, listed
 from ldlrepro.plan import Plan
 from ldlrepro.report.arena import leading, trade_off
 from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
@@ -78,15 +78,33 @@ def under_doubt(rows: Rows) -> str:
         f"meets {met[name]}."
         for name in sorted(known)
     ]
-    by_text = sum(row.holds_by_text for mine in rows.values() for row in mine)
+    every = [row for mine in rows.values() for row in mine]
+    by_text = sum(row.holds_by_text for row in every)
+    both = sum(row.holds_by_text for row in hold)
+    printed = Counter(
+        (row.unit_key, row.metric, row.printed, row.printed_std, row.dataset) for row in hold
+    )
+    folds = {paper.id: {row.protocol for row in mine if row.holds} for paper, mine in rows.items()}
+    several = [paper for paper, protocols in folds.items() if len(protocols) > 1]
     told += [
         f"- The reading of {len(chosen)} was chosen by other data sets. For "
         f"{sum(row.hinges for row in chosen)} of these the next reading may fit those data sets as "
         "well, and would not meet them.",
         f"- If the first reading of text and released code judged every number, {by_text} would "
-        f"hold in place of {len(hold)}.",
+        f"hold. Of these, {both} hold now.",
+        f"- Folds are chosen for each method, so {listed(several)} have numbers that hold on two "
+        "kinds of folds.",
+        f"- {len(hold) - len(printed)} repeat another one: the same number of the same run, "
+        "printed in two tables.",
     ]
     return "\n".join(told) + "\n"
+
+
+def of_own_methods(rows: Rows) -> str:
+    """Say how many of the numbers that hold belong to the papers' own methods."""
+    hold = [(paper, row) for paper, mine in rows.items() for row in mine if row.holds]
+    own = sum(row.method in paper.own for paper, row in hold)
+    return f"Of these {len(hold)}, {own} are of a paper's own method, and the others of rivals."
 
 
 def own_table(rows: Rows) -> str:
@@ -252,7 +270,7 @@ def renewed(plan: Plan) -> dict[str, str]:
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
     arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
-        README: {"headline": f"{in_words(by_group(rows))}\n"},
+        README: {"headline": f"{in_words(by_group(rows))} {of_own_methods(rows)}\n"},
         TABLES: {
             "verdicts": verdict_table(rows),
             "doubt": under_doubt(rows),
