@@ -86,6 +86,15 @@ def test_what_is_no_table_with_rows_is_refused(checkout, text, words):
         read_own(Path("mine.csv"), LABELS, None, [])
 
 
+def test_a_label_that_was_forgotten_is_named(table, checkout):
+    first, *others = LABELS
+    said = " ".join(read_own(write(table), others, None, ["who"]).remarks)
+    assert f"The feature {first} and the labels sum to one number." in said
+    assert "sum to one number" not in " ".join(
+        read_own(write(table), LABELS, None, ["who"]).remarks
+    )
+
+
 def test_what_misleads_is_said(table, checkout):
     table["copy"] = 3 * table["sad"] + 1
     table["still"] = 7

@@ -94,6 +94,12 @@ def read_own(
     X = table.drop(columns=labels).astype(np.float64)
     if X.columns.empty:
         raise UserError(f"{path}: every column is a label or ignored; no feature is left")
+    remarks += [
+        f"The feature {name} and the labels sum to one number. If it is a label, too, name it in "
+        "--labels."
+        for name in X.columns
+        if np.ptp(X[name] + sums) < 1e-3 * np.ptp(X[name])
+    ]
     code = _code(reading, labels, dropped)
     return _looked_at(X, D, of, groups, code, remarks)
 
