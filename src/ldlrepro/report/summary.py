@@ -24,7 +24,7 @@ from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, VerdictRow, listed
 from ldlrepro.plan import Plan
 from ldlrepro.report.arena import leading, trade_off
-from ldlrepro.report.svg import INK, SOFT, Sheet, text_width
+from ldlrepro.report.svg import INK, Sheet, text_width
 
 README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
 CHOOSING, DEFAULTS = "docs/choosing.md", "docs/defaults.md"
@@ -32,8 +32,8 @@ PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 DEFAULTS_TABLE = "docs/defaults.csv"
 WIDTH, BAND, HEAD, LETTERS = 560, 54, 36, 16
 """In pixels: as wide as the window of a phone, its letters are still 10 high."""
-SEEN = 60
-"""Fewest numbers whose part of a bar has room for their count."""
+ROOM = 32
+"""Width of a part of a bar that has room for its count, in pixels."""
 WORTH = {
     "holds": ("#166449", "white"),
     "met, but does not hold": ("#9bd0b9", INK),
@@ -202,36 +202,23 @@ def short_title(paper: Paper) -> str:
 
 
 def picture(rows: Rows) -> str:
-    """Draw a bar for each paper, as long as its numbers are many, below a head for each group."""
+    """Draw for each paper how its numbers divide, below a head for each group."""
     found = {paper: _worth(tally(mine)) for paper, mine in rows.items()}
-    names = {paper: f"{short_title(paper)} ({paper.year})" for paper in found}
-    sheet, left = Sheet(), 8
-    most = max(sum(counts.values()) for counts in found.values())
-    unit = (WIDTH - 3 * left) / most
     groups = {paper.group: [one for one in found if one.group == paper.group] for paper in found}
-    bottom = 36 + BAND * len(found) + HEAD * len(groups)
-    sheet.rectangle(0, 0, WIDTH, bottom + 54, "white")
+    sheet, left, top = Sheet(), 8, 36.0
+    height = top + BAND * len(found) + HEAD * len(groups)
+    sheet.rectangle(0, 0, WIDTH, height, "white")
     _legend(sheet, left)
-    top = 36.0
     for group, papers in groups.items():
         sheet.text(left, top + HEAD / 2, group.capitalize(), LETTERS, font_weight="bold")
         top += HEAD
         for paper in sorted(papers, key=lambda paper: paper.year):
-            sheet.text(left, top + 12, f"{names[paper]}{_without_room(found[paper])}", LETTERS)
-            _bar(sheet, left, top + 34, unit, found[paper])
+            numbers = sum(found[paper].values())
+            title = f"{short_title(paper)} ({paper.year}): {numbers:,} printed numbers"
+            sheet.text(left, top + 12, title, LETTERS)
+            _bar(sheet, left, top + 34, found[paper])
             top += BAND
-    sheet.line((left, bottom), (left + unit * most, bottom), stroke=SOFT)
-    for number in range(200, most + 1, 200):
-        sheet.line((left + unit * number, bottom), (left + unit * number, bottom + 4), stroke=SOFT)
-        sheet.text(left + unit * number, bottom + 16, f"{number:,}", LETTERS, "middle")
-    sheet.text(left + unit * most / 2, bottom + 40, "printed numbers", LETTERS, "middle")
-    return sheet.svg(WIDTH, bottom + 54)
-
-
-def _without_room(counts: Mapping[str, int]) -> str:
-    """Return in words the counts that are written above a bar, for their parts are too short."""
-    told = "; ".join(f"{number} {name}" for name, number in counts.items() if 0 < number < SEEN)
-    return f": {told}" if told else ""
+    return sheet.svg(WIDTH, height)
 
 
 def _legend(sheet: Sheet, x: float) -> None:
@@ -241,14 +228,15 @@ def _legend(sheet: Sheet, x: float) -> None:
         x += 28 + text_width([name], LETTERS)
 
 
-def _bar(sheet: Sheet, x: float, middle: float, unit: float, counts: Mapping[str, int]) -> None:
-    """Draw a bar of parts with their numbers."""
-    for name, (colour, ink) in WORTH.items():
-        length = unit * counts[name]
-        if length:
-            sheet.rectangle(x, middle - 11, length, 22, colour)
-        if counts[name] >= SEEN:
-            sheet.text(x + length / 2, middle, str(counts[name]), LETTERS, "middle", fill=ink)
+def _bar(sheet: Sheet, x: float, middle: float, counts: Mapping[str, int]) -> None:
+    """Draw a bar of parts, each with its number; none is too short for that."""
+    drawn = {name: count for name, count in counts.items() if count}
+    unit = (WIDTH - 2 * x - ROOM * len(drawn)) / sum(drawn.values())
+    for name, count in drawn.items():
+        colour, ink = WORTH[name]
+        length = ROOM + unit * count
+        sheet.rectangle(x, middle - 11, length, 22, colour)
+        sheet.text(x + length / 2, middle, str(count), LETTERS, "middle", fill=ink)
         x += length
 
 
