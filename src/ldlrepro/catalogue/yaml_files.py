@@ -20,7 +20,7 @@ SCHEMAS = Path("config") / "schemas"
 ``python -m ldlrepro.doctor.config_docs`` writes them.
 """
 MARKS = (SCHEMAS, Path("config") / "config.yaml")
-"""What tells a checkout from other folders."""
+"""Marks of a checkout, which other folders lack."""
 
 
 def find_root(named: str | Path | None = None) -> Path:

@@ -15,6 +15,7 @@ from ldlrepro.core.errors import UserError, nearest, unknown
 from ldlrepro.core.progress import say
 
 TIME, MEASURE = 600.0, "kl"
+"""Defaults for a table of one's own."""
 
 
 def names(text: str) -> list[str]:

@@ -361,9 +361,9 @@ class _Cells:
         )
 
 
-def _own(looks: Mapping[str, bool]) -> list[str]:
+def _own(found: Mapping[str, bool]) -> list[str]:
     """Return the looks at a cell's own data set."""
-    return [look for look, own in looks.items() if own]
+    return [look for look, own in found.items() if own]
 
 
 def _judged(row: VerdictRow, measured: float | None) -> str:
