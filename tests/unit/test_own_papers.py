@@ -291,3 +291,4 @@ def test_a_template_overwrites_nothing(tiny, tmp_path, ask):
     status, _, err = ask("new", "measure", "mine", "--folder", tmp_path)
     assert status == 2
     assert "mine.yaml is there already" in err
+    assert "'aa_knn' is taken" in ask("new", "method", "aa_knn", "--folder", tmp_path)[2]

@@ -149,7 +149,7 @@ def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Sam
 def _may_be_used(method: Method) -> bool:
     """Tell whether a method can be recommended: the print chose none of its settings."""
     is_reading = "=" in method.id
-    return not (method.sees_test_labels or method.origins.print or is_reading)
+    return not (method.sees_test_labels or method.by_print or is_reading)
 
 
 def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:

@@ -118,8 +118,8 @@ class Project:
         """Suggest another method for an unknown one, and another variant for an unknown variant."""
         base, at, _ = name.partition("@")
         hint = "`ldlrepro list methods` lists them."
-        if not (at and base in self._ids["method"]):
-            choices = self.method_ids if at else self._ids["method"]
+        if not (at and base in self.ids["method"]):
+            choices = self.method_ids if at else self.ids["method"]
             return unknown("method", name, choices, hint)
         variants = self.method(base).variant_ids
         if not variants:
@@ -129,7 +129,7 @@ class Project:
     def has_method(self, name: str) -> bool:
         """Tell whether there is a method, with this variant, by that id."""
         base, at, variant = name.partition("@")
-        if base not in self._ids["method"]:
+        if base not in self.ids["method"]:
             return False
         return not at or cast(Method, self._value("method", base)).has(variant)
 
@@ -166,7 +166,7 @@ class Project:
         A name that nothing or several things have is returned as it is.
         """
         values = {"paper": "papers", "method": "methods", "dataset": "data_sets"}[kind]
-        if name in self._ids[kind] or "@" in name or "=" in name:
+        if name in self.ids[kind] or "@" in name or "=" in name:
             return name
         everything: list[Paper | Method | DataSet] = getattr(self, values)
         named = {
@@ -260,27 +260,27 @@ class Project:
 
     @property
     def paper_ids(self) -> list[str]:
-        return self._ids["paper"]
+        return self.ids["paper"]
 
     @property
     def method_ids(self) -> list[str]:
         """Return all methods, each followed by its variants."""
         return [
-            name for base in self._ids["method"] for name in (base, *self.method(base).variant_ids)
+            name for base in self.ids["method"] for name in (base, *self.method(base).variant_ids)
         ]
 
     @property
     def data_set_ids(self) -> list[str]:
-        return self._ids["dataset"]
+        return self.ids["dataset"]
 
     @property
     def weights_ids(self) -> list[str]:
-        return self._ids["weight"]
+        return self.ids["weight"]
 
     @property
     def measure_ids(self) -> list[str]:
         """Return the measures of the user's own."""
-        return self._ids["measure"]
+        return self.ids["measure"]
 
     @property
     def all_paper_ids(self) -> set[str]:
@@ -289,7 +289,7 @@ class Project:
 
     def own_ids(self, kind: str) -> list[str]:
         """Return the user's own papers, methods (with variants), data sets, measures or weights."""
-        usable = [name for name in self._ids[kind] if name in self.own.found[kind]]
+        usable = [name for name in self.ids[kind] if name in self.own.found[kind]]
         if kind != "method":
             return usable
         return [name for base in usable for name in (base, *self.method(base).variant_ids)]
@@ -357,7 +357,8 @@ class Project:
         return own.path if own else self._checkouts_file(kind, name)
 
     @cached_property
-    def _ids(self) -> Mapping[str, list[str]]:
+    def ids(self) -> Mapping[str, list[str]]:
+        """The ids of each kind, of the checkout and of the user's own; methods without variants."""
         return _Lazily(self._ids_of)
 
     def _ids_of(self, kind: str) -> list[str]:

@@ -29,8 +29,11 @@ def new(args: argparse.Namespace) -> int:
     """Write the files that a paper, method, data set or measure of your own begins with."""
     from datetime import date
 
+    from ldlrepro.core.errors import UserError
     from ldlrepro.doctor.templates import write
 
+    if args.name in plan_here(args).project.ids[args.kind]:
+        raise UserError(f"the id '{args.name}' is taken. Choose another name.")
     written = write(args.kind, args.name, args.folder, date.today().year)
     for path in written:
         print(path)

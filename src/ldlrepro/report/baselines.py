@@ -62,7 +62,7 @@ class Baseline:
             "folds": len(self.scored.values(self.measure)),
             "seeds low": _rounded(low),
             "seeds high": _rounded(high),
-            "by print": bool(self.unit.method.origins.print),
+            "by print": self.unit.method.by_print,
             "source": self.scored.source,
         }
 
