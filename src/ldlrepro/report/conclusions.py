@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
@@ -10,8 +10,10 @@ from ldlrepro.judge.tallies import Tally
 from ldlrepro.judge.verdicts import listed
 
 if TYPE_CHECKING:
+    from ldlrepro.catalogue import Paper
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.contradictions import Contradiction
+    from ldlrepro.judge.verdicts import VerdictRow
     from ldlrepro.report.leaderboard import Standings
 
 FAR = 2.0
@@ -52,6 +54,14 @@ def in_words(counts: Tally) -> list[str]:
             "Run them again."
         )
     return found
+
+
+def of_own_methods(rows: Mapping[Paper, Sequence[VerdictRow]]) -> str:
+    """Say how many of the numbers that hold belong to the papers' own methods."""
+    hold = [row.method in paper.own for paper, mine in rows.items() for row in mine if row.holds]
+    if not hold:
+        return ""
+    return f"Of these {len(hold)}, {sum(hold)} are of a paper's own method, the others of rivals."
 
 
 def of_claims(claims: Sequence[ClaimRow]) -> str:

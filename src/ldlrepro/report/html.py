@@ -237,6 +237,8 @@ class Group:
     total: Tally
     printing: int
     """Number of papers of which printed numbers are at hand."""
+    own: str
+    """How many of the numbers that hold are of the papers' own methods."""
 
 
 def _group(papers: Iterable[PaperPage], name: str) -> Group:
@@ -246,6 +248,7 @@ def _group(papers: Iterable[PaperPage], name: str) -> Group:
         pages=[(page, tally(page.rows)) for page in pages],
         total=tally([row for page in pages for row in page.rows]),
         printing=sum(bool(page.rows) for page in pages),
+        own=conclusions.of_own_methods({page.paper: page.rows for page in pages}),
     )
 
 

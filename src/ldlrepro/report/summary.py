@@ -23,6 +23,7 @@ from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
 from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, VerdictRow, listed
 from ldlrepro.plan import Plan
+from ldlrepro.report import conclusions
 from ldlrepro.report.arena import leading, trade_off
 from ldlrepro.report.svg import INK, Sheet, text_width
 
@@ -98,13 +99,6 @@ def under_doubt(rows: Rows) -> str:
         "printed in two tables.",
     ]
     return "\n".join(told) + "\n"
-
-
-def of_own_methods(rows: Rows) -> str:
-    """Say how many of the numbers that hold belong to the papers' own methods."""
-    hold = [(paper, row) for paper, mine in rows.items() for row in mine if row.holds]
-    own = sum(row.method in paper.own for paper, row in hold)
-    return f"Of these {len(hold)}, {own} are of a paper's own method, and the others of rivals."
 
 
 def own_table(rows: Rows) -> str:
@@ -258,7 +252,7 @@ def renewed(plan: Plan) -> dict[str, str]:
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
     arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
-        README: {"headline": f"{in_words(by_group(rows))} {of_own_methods(rows)}\n"},
+        README: {"headline": f"{in_words(by_group(rows))} {conclusions.of_own_methods(rows)}\n"},
         TABLES: {
             "verdicts": verdict_table(rows),
             "doubt": under_doubt(rows),
