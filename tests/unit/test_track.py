@@ -75,6 +75,15 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]
 
 
+def test_a_number_that_is_judged_over_seeds_stands_beside_the_difference_that_it_has(uri):
+    cells = [replace(printed("kl", "0.16", "worse"), seeds=20)]
+    sync(PAPER, TITLE, [make_unit()], uri, rows=cells)
+    run = only_run(uri).data
+    assert run.metrics["kl"] == pytest.approx(0.21)
+    assert (run.tags["KL"][:6], run.tags["KL off by"]) == (".2000±", "+25.0%")
+    assert "mean over 20 seeds, here and 0.16" in run.tags["mlflow.note.content"]
+
+
 def test_a_table_shows_what_is_printed_and_the_users_own_and_a_second_view_the_others(uri):
     roles = {"knn": "printed", "mine@k=3": "own", "lrr": "other", "train_mean": "control"}
     units, cells = [make_unit(method) for method in roles], [printed("kl", "0.16", "worse")]

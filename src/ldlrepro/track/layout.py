@@ -25,7 +25,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 7
+LAYOUT = 8
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -189,7 +189,7 @@ def _first_tags(
     """Return what a reader looks for first, rounded: run pages and tables begin with it."""
     printed = _printed_measures(rows, unit.protocol, unit.dataset, unit.scores)
     measure = _first_measure(printed or unit.scores)
-    shown = narrow(mean_and_deviation(unit.scores.get(measure, ())))
+    shown = narrow(_ours(unit, measure, cells))
     cell = next((cell for cell in cells if cell.metric == measure), None)
     if cell:
         beside = [cell.printed, _percent(cell), cell.verdict, _holding(cells)]
@@ -206,12 +206,18 @@ def _holding(cells: Sequence[VerdictRow]) -> str:
     return f"{sum(cell.holds for cell in cells)} of {len(cells)}"
 
 
-def mean_and_deviation(values: Sequence[float]) -> str:
+def mean_and_deviation(values: Sequence[float], mean: float | None = None) -> str:
     """Return mean and standard deviation as text; '' where a fold is missing."""
     if not (len(values) and np.isfinite(values).all()):
         return ""
     spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.4f}{spread}"
+    return f"{np.mean(values) if mean is None else mean:.4f}{spread}"
+
+
+def _ours(unit: UnitScores, measure: str, cells: Sequence[VerdictRow]) -> str:
+    """Return a measure as it is judged: where other seeds ran, by the mean over them."""
+    over_seeds = [cell.measured for cell in cells if cell.metric == measure and cell.seeds]
+    return mean_and_deviation(unit.scores.get(measure, ()), next(iter(over_seeds), None))
 
 
 def narrow(shown: str) -> str:
@@ -229,7 +235,7 @@ def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]
     """Return what is read in a table: means with standard deviations, verdicts, folds."""
     tags = {f"{title_of(cell.metric)} verdict": cell.verdict for cell in reversed(cells)}
     tags["folds done"] = _folds_done(unit)
-    shown = {name: narrow(mean_and_deviation(unit.scores[name])) for name in unit.scores}
+    shown = {name: narrow(_ours(unit, name, cells)) for name in unit.scores}
     return tags | {title_of(name): text for name, text in shown.items() if text}
 
 
@@ -246,19 +252,20 @@ def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role:
             f"Beside the other methods: `ldlrepro leaderboard --protocol {unit.protocol}`"
         )
     first = min(cells, key=lambda cell: cell.metric not in FIRST)
-    ours = mean_and_deviation(unit.scores.get(first.metric, ())) or f"{first.measured:.4g}"
+    ours = _ours(unit, first.metric, cells) or f"{first.measured:.4g}"
+    over = f", the mean over {first.seeds} seeds," * bool(first.seeds)
     head = "table | measure | ours | printed | off by | verdict | holds | evidence"
     lines = [
         f"{cell.table} | {title_of(cell.metric)} | "
-        f"{mean_and_deviation(unit.scores.get(cell.metric, ()))} | {cell.printed} | "
+        f"{_ours(unit, cell.metric, cells)} | {cell.printed} | "
         f"{_percent(cell)} | {cell.verdict} | {'yes' if cell.holds else 'no'} | {cell.evidence}"
         for cell in cells
     ]
     return "\n".join(
         [
             f"**{name}** as the paper `{first.paper}` prints it. It ran as "
-            f"`{unit.method}` {ran} {title_of(first.metric)} is {ours} here and {first.printed} in "
-            f"print ({_percent(first) or 'zero'}): {first.verdict}. **{_holding(cells)} "
+            f"`{unit.method}` {ran} {title_of(first.metric)} is {ours}{over} here and "
+            f"{first.printed} in print ({_percent(first) or 'zero'}): {first.verdict}. **{_holding(cells)} "
             "printed numbers hold.**",
             "",
             f'Why? `ldlrepro explain "{first.cell}"`',
