@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ldl import datasets
 from ldl.checks import sample
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
@@ -19,14 +20,10 @@ def quick_start() -> str:
     return code
 
 
-def test_it_runs_and_prints_the_best_parameters(tmp_path, monkeypatch, capsys):
-    X, D = sample(n=40)
-    np.savez(tmp_path / "faces.npz", X=X[:30], D=D[:30], X_new=X[30:], D_new=D[30:])
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(compile(quick_start(), "README.md", "exec"), names)
-    P = names["P"]
-    assert P.shape == (10, 4)
-    np.testing.assert_allclose(P.sum(axis=1), 1)
-    (best,) = capsys.readouterr().out.splitlines()
+def test_it_runs_and_prints_predictions_and_the_best_parameters(monkeypatch, capsys):
+    monkeypatch.setattr(datasets, "load_sjaffe", lambda return_X_y: sample(n=203))
+    exec(compile(quick_start(), "README.md", "exec"), {})
+    *P, best = capsys.readouterr().out.splitlines()
+    rows = [[float(number) for number in row.strip(" []").split()] for row in P]
+    np.testing.assert_allclose(np.sum(rows, axis=1), np.ones(3), atol=0.003)
     assert re.fullmatch(r"\{'max_features': (None|'sqrt')\}", best)

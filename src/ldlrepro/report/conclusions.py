@@ -57,11 +57,22 @@ def in_words(counts: Tally) -> list[str]:
 
 
 def of_own_methods(rows: Mapping[Paper, Sequence[VerdictRow]]) -> str:
-    """Say how many of the numbers that hold belong to the papers' own methods."""
-    hold = [row.method in paper.own for paper, mine in rows.items() for row in mine if row.holds]
+    """Say how many different numbers hold, and how many of them are of papers' own methods."""
+    hold = [(paper, row) for paper, mine in rows.items() for row in mine if row.holds]
     if not hold:
         return ""
-    return f"Of these {len(hold)}, {sum(hold)} are of a paper's own method, the others of rivals."
+    apart = different(row for _, row in hold)
+    own = different(row for paper, row in hold if row.method in paper.own)
+    said = f"Of these {len(hold)}, "
+    if apart < len(hold):
+        said = f"These {len(hold)} are {apart} different numbers: some stand in several tables. Of "
+        said += f"the {apart}, "
+    return f"{said}{own} are of a paper's own method, the others of rivals."
+
+
+def different(rows: Iterable[VerdictRow]) -> int:
+    """Count printed numbers, one that stands in several tables once."""
+    return len({(row.paper, row.unit_key, row.method, row.metric, row.printed) for row in rows})
 
 
 def of_claims(claims: Sequence[ClaimRow]) -> str:

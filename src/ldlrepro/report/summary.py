@@ -18,10 +18,20 @@ from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import all_looks
+from ldlrepro.judge.contradictions import PERFECT
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
-from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, MET, VerdictRow, listed
+from ldlrepro.judge.verdicts import (
+    EVIDENCE,
+    JUDGED,
+    MET,
+    REPRODUCED,
+    SAME,
+    SEED_DEVIATIONS,
+    VerdictRow,
+    listed,
+)
 from ldlrepro.plan import Plan
 from ldlrepro.report import conclusions
 from ldlrepro.report.arena import leading, trade_off
@@ -82,9 +92,7 @@ def under_doubt(rows: Rows) -> str:
     every = [row for mine in rows.values() for row in mine]
     by_text = sum(row.holds_by_text for row in every)
     both = sum(row.holds_by_text for row in hold)
-    printed = Counter(
-        (row.unit_key, row.metric, row.printed, row.printed_std, row.dataset) for row in hold
-    )
+    far = [row for row in every if row.verdict == REPRODUCED and _is_far_from_perfect(row)]
     folds = {paper.id: {row.protocol for row in mine if row.holds} for paper, mine in rows.items()}
     several = [paper for paper, protocols in folds.items() if len(protocols) > 1]
     told += [
@@ -95,10 +103,22 @@ def under_doubt(rows: Rows) -> str:
         f"hold. Of these, {both} hold now.",
         f"- Folds are chosen for each method, so {listed(several)} have numbers that hold on two "
         "kinds of folds.",
-        f"- {len(hold) - len(printed)} repeat another one: the same number of the same run, "
-        "printed in two tables.",
+        f"- {len(hold) - conclusions.different(hold)} repeat another one: the same number of the "
+        "same run, printed in several tables.",
+        f"- {sum(row.holds for row in far)} are cosines or intersections within 1% of the print "
+        "whose distance from the perfect value, 1, is off by more than 1%, and by more than other "
+        f"seeds change. Of all met numbers, {len(far)} are such.",
     ]
     return "\n".join(told) + "\n"
+
+
+def _is_far_from_perfect(row: VerdictRow) -> bool:
+    """Tell whether a measure whose perfect value is 1 meets the print only by its size."""
+    if row.metric not in PERFECT or row.measured is None:
+        return False
+    printed = float(row.printed)
+    far = max(SAME * (PERFECT[row.metric] - printed), SEED_DEVIATIONS * row.noise)
+    return abs(row.measured - printed) > far
 
 
 def own_table(rows: Rows) -> str:

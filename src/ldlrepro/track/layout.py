@@ -265,8 +265,8 @@ def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role:
         [
             f"**{name}** as the paper `{first.paper}` prints it. It ran as "
             f"`{unit.method}` {ran} {title_of(first.metric)} is {ours}{over} here and "
-            f"{first.printed} in print ({_percent(first) or 'zero'}): {first.verdict}. **{_holding(cells)} "
-            "printed numbers hold.**",
+            f"{first.printed} in print ({_percent(first) or 'zero'}): {first.verdict}. "
+            f"**{_holding(cells)} printed numbers hold.**",
             "",
             f'Why? `ldlrepro explain "{first.cell}"`',
             "",
