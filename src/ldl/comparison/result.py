@@ -186,7 +186,7 @@ class Comparison:
                 self.measure: mean,
                 "std": self.scores[name].std(ddof=1),
                 "gain": self.gain(name),
-                "p": 1.0 if name == self.winner else self.p(self.winner, name),
+                "p": math.nan if name == self.winner else self.p(self.winner, name),
                 "settings": by_name[name].kind,
                 "fit_s": by_name[name].fit_s,
                 "note": by_name[name].failed,

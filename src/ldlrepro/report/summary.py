@@ -170,15 +170,21 @@ def arena_table(board: Arena, first: int = 10) -> str:
 def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int = 3) -> str:
     """Return in Markdown which methods are best for people that training has not seen.
 
-    A star marks settings that printed numbers chose.
+    The best that may be cited follows where none of these may. A star marks settings that printed
+    numbers chose.
     """
     lines: list[Iterable[object]] = [
         ("protocol", "data set", "method", "KL, same people", "KL, new people", "rank")
     ]
     for found in (one for answer in answers for one in answer.persons):
-        for line in sorted(found.lines, key=lambda line: line.rank_apart)[:first]:
+        by_print = {each.method for each in found.lines if project.method(each.method).by_print}
+        order = sorted(found.lines, key=lambda line: line.rank_apart)
+        best, others = order[:first], order[first:]
+        if all(line.method in by_print for line in best):
+            best += [line for line in others if line.method not in by_print][:1]
+        for line in best:
             ranks = f"{line.rank_mixed} to {line.rank_apart} of {len(found.lines)}"
-            star = r" \*" * project.method(line.method).by_print
+            star = r" \*" * (line.method in by_print)
             lines.append(
                 (
                     *(found.protocol, found.dataset, f"`{line.method}`{star}"),
