@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
+from ldlrepro.arena.advice import recommend
+from ldlrepro.arena.standings import tables
 from ldlrepro.catalogue import FIVE
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.judging import Judge
@@ -154,7 +156,8 @@ def reference(
     written = Workspace(tmp_path_factory.mktemp("clone") / "results")
     for answer in answers:
         write_figures(PaperPage.of(PROJECT, answer), written.figures(answer.paper))
-    content = report_content(PROJECT, answers, written.results / "figures")
+    arena = tables(judge.workspace.results, PROJECT.root / "reference")
+    content = report_content(PROJECT, answers, written.results / "figures", arena=arena)
     return write_report(content, written.results / "report" / "all.html"), content
 
 
@@ -444,6 +447,28 @@ def test_which_method_is_best_on_sbu_3dfe_with_persons_apart(page: Any, referenc
     first = table.locator("tbody tr").first
     assert first.locator("td").last.inner_text() == "1"
     assert first.locator("td, th").first.inner_text() == "CCA (settings chosen by print)"
+
+
+def test_a_phone_shows_which_method_to_use_on_a_data_set_and_how_sure_that_is(browser, reference):
+    context = browser.new_context(viewport=PHONE)
+    page = context.new_page()
+    asked(page, reference[0], "BU_3DFE")
+    arrived(page, "#/data/sbu_3dfe")
+    page.wait_for_timeout(300)
+    told = page.locator("tr.here + tr.told p")
+    for place in (page.locator("tr.here th"), page.locator("tr.here td").nth(1), told):
+        box = place.bounding_box()
+        assert min(box["x"], box["y"]) >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
+        assert box["y"] + box["height"] <= PHONE["height"]
+    kept = Workspace(reference[0].parent / "none", reference[0].parent)
+    answer = recommend(Judge(Plan(PROJECT), kept), PROJECT.data_set("sbu_3dfe"), "kl").said
+    leader, sure = re.fullmatch(
+        r"(.+) leads .*folds cannot tell (.*) other methods .*", told.inner_text()
+    ).groups()
+    assert f"Use {leader}, " in answer
+    assert f"folds cannot tell {sure} other methods" in answer
+    context.close()
 
 
 def test_what_goes_on_to_the_right_fades_until_it_is_scrolled_to_its_end(browser, reference):

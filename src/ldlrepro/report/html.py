@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldlrepro.arena.standings import leaders, sentence
+from ldlrepro.arena.standings import sentence
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import HOLDS_WHEN, Tally, tally
@@ -74,7 +74,7 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "groups": [_group(papers, name) for name in dict.fromkeys(p.paper.group for p in papers)],
         "conclusions": conclusions,
         "methods": subjects.methods(papers),
-        "data_sets": subjects.data_sets(papers, leaders(arena) if arena else {}),
+        "data_sets": subjects.data_sets(papers, subjects.leads(arena) if arena else {}),
         "parts": {page.id: parts_of(page, tables, len(pages) == 1) for page, tables, _ in pages},
         "units": list(content.units().values()),
         "reasons": grouped_reasons(content.pages),
@@ -199,9 +199,9 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     ]  # the script takes that one from the menu
     sections += [("", question, place) for question, place in QUESTIONS.items()]
     sections += [
-        ("", f"Which method for {one.title}?", ("data",))
+        ("", f"Which method for {one.title}?", ("data", one.id))
         for one in context["data_sets"]
-        if one.facts[-1]
+        if one.lead
     ]
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]

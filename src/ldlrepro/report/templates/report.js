@@ -143,16 +143,22 @@
     return h("p", null, label.title, " ", h("code", null, command), " shows its settings and what other settings give.");
   }
 
-  /** Below the row of a cell: what it says in full, its reasons, and where to go on. */
+  /** Mark a place, and tell below its row what is to be known of it. */
+  function mark(place, ...told) {
+    const row = place.closest("tr");
+    place.classList.add("here");
+    if (told.length) row.after(h("tr", { class: "told" }, h("td", { colspan: row.cells.length }, h("div", null, ...told))));
+  }
+
+  /** What a cell says in full, its reasons, and where to go on. */
   function tell(cell) {
-    const row = cell.closest("tr");
     const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
     const record = cell.querySelector("a.m")?.getAttribute("href");
     const reasons = reasonsOf(cell);
     const numbers = [text(".m") ? `Measured ${text(".m")}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
-    row.after(h("tr", { class: "told" }, h("td", { colspan: row.cells.length }, h("div", null,
+    mark(cell.closest("td"),
       h("p", null, numbers.join(", "), h("b", null, text(".v")), "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
-      h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink())))));
+      h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink()));
   }
 
   /** Take away what the last visited place was marked with. */
@@ -478,14 +484,15 @@
       scrollTo(0, 0);
     } else if (first === "cell") {
       showOnly(view, "");
-      target.closest("td").classList.add("here");
       tell(target);
       arriveAt(target, { block: "center", inline: "nearest" });
       target.querySelector("a")?.focus({ preventScroll: true });
     } else {
       if (second === "table") showOnly(view, "");
-      if (second === "note") target.classList.add("here");
-      arriveAt(target);
+      const { said, type } = target.dataset;
+      if (said) mark(target, h("p", null, said, " ", h("code", null, type), " lists them."));
+      else if (target.matches("li, tr")) mark(target);
+      arriveAt(target, { block: said ? "center" : "start" });
       (target.querySelector("[tabindex]") || target).focus({ preventScroll: true });
     }
   }
