@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -129,8 +130,6 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
             f"ldlrepro audit --unit {unit.key}",
         )
     say(_line(reruns))
-    for reason, subjects in _by_reason(reruns).items():
-        say(f"not computed: {', '.join(subjects)}: {reason}")
     in_scope = list(scope.chosen.values())
     extent = Extent(
         question.command(lot),
@@ -140,8 +139,6 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
     )
     found = certificate(project, question.papers, [*checks, reruns], extent)
     write_text(question.out / "audit.json", json.dumps(found, indent=1) + "\n")
-    for line in in_words(found):
-        say(line)
     write_text(question.out / "audit.html", audit_page(found, in_words(found)))
     return found
 
@@ -190,24 +187,16 @@ def certificate(
 
 
 def _not_computed(reruns: Check) -> str:
-    """Count the folds that could not be computed, with the reasons; '' where there is none."""
-    reasons = dict.fromkeys(map(_without_addresses, _by_reason(reruns)))
-    count = len(reruns.skipped)
-    return f"; {count} not computed ({'; '.join(reasons)})" if count else ""
+    """Count the folds that could not be computed, by reason; '' where there is none."""
+    reasons = Counter(_without_addresses(remark.text) for remark in reruns.skipped)
+    told = (f"; {count} not computed ({reason})" for reason, count in reasons.items())
+    return "".join(told)
 
 
 def _without_addresses(reason: str) -> str:
     """Return a reason without the addresses at which a data set was looked for."""
     before, found, _ = reason.partition(" is not available: ")
     return f"{before} is not available" if found else reason
-
-
-def _by_reason(check: Check) -> dict[str, list[str]]:
-    """Return every reason for not checking a subject, with the subjects that it keeps out."""
-    found: dict[str, list[str]] = {}
-    for remark in check.skipped:
-        found.setdefault(remark.text, []).append(remark.subject)
-    return found
 
 
 def _unseen(checks: Sequence[Check]) -> str:
@@ -240,13 +229,17 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
 
 def in_words(found: Mapping[str, Any]) -> list[str]:
     """Return, as sentences, what an audit can find and what its records are."""
-    reruns = found["reruns"]
-    records = ", ".join(f"{count} {name}" for name, count in found["records"].items())
+    reruns, records = found["reruns"], found["records"]
+    right = found["checks"][-1]["passed"]
     share = f"{100 * reruns['finds_one_altered_fold']:.2g}%"
+    computed, carried, changed = records.values()
     return [
-        f"One fold altered together with its checksums is found with a probability of {share}: "
-        f"{reruns['computed']} of {reruns['in_scope']} folds in scope were computed again.",
-        f"Records: {records}.",
+        f"{reruns['computed']:,} of {reruns['in_scope']:,} folds were computed again, {right:,} of "
+        f"them right. That is {share} of all, and the chance to find one fold that was altered "
+        "together with its checksums.",
+        f"Of {computed + carried:,} records, {computed or 'none'} were computed by the code that "
+        f"they name, and {carried or 'none'} were carried over from earlier code with the same "
+        f"bits. {changed or 'None'} come from a tree with uncommitted changes.",
     ]
 
 
