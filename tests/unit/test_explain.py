@@ -6,6 +6,8 @@ import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from ldl import metrics
 from ldlrepro.catalogue import Method
 from ldlrepro.judge import explain
@@ -75,3 +77,19 @@ def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_firs
         ("forest@wide", "+10.0%"),
         ("forest@far", "+800.0%"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "metric", "printed", "measured", "said"),
+    [
+        ("exact", "kl", "0.0055", 0.00548, "within 0.00015 of the print meets it: it rounds"),
+        ("exact", "kl", "0.0734", 0.07344, "within 0.00073 of the print meets it: 1% of it"),
+        ("reproduced", "cosine", "0.9934", 0.99148, "1 - cosine, the distance from a perfect"),
+        ("reproduced", "cosine", "0.9934", 0.99148, "answer, is 29% larger than in print."),
+    ],
+)
+def test_a_number_says_its_room_and_how_far_a_perfect_answer_is(
+    verdict, metric, printed, measured, said
+) -> None:
+    facts = {"metric": metric, "printed": printed, "measured": measured, "noise": 0.0}
+    assert said in " ".join(explain.summary("x", facts | {"verdict": verdict}))

@@ -14,10 +14,12 @@ from ldlrepro.catalogue.project import plain
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
+from ldlrepro.judge.contradictions import PERFECT
 from ldlrepro.judge.misses import in_sentences
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import (
     BLIND,
+    EXACT,
     FITTED,
     FOLDS,
     JUDGED,
@@ -26,9 +28,10 @@ from ldlrepro.judge.verdicts import (
     PREDICTED,
     REPEATS,
     SAME,
+    SEED_DEVIATIONS,
     VerdictRow,
     difference,
-    reach,
+    half_unit,
 )
 
 PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
@@ -42,6 +45,8 @@ IN_WORDS = {
     FITTED: "fitted, this data set's own numbers had a say in the settings",
 }
 """Evidence -> what it means."""
+FAR_OFF = 0.05
+"""Relative difference of two distances from a perfect answer up to which it is not told."""
 CHOSEN = "chosen on validation rows; candidates: "
 
 
@@ -90,6 +95,7 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
     lines = [f"{cell}: {facts['verdict']}", _numbers(facts)]
     if facts["verdict"] in JUDGED:
         lines.append(_tolerance(facts))
+        lines += filter(None, [_lost(facts)])
     if holds := facts.get("holds"):
         lines.append(holds)
     if deviation := _deviation(facts):
@@ -162,10 +168,27 @@ def _numbers(facts: Mapping[str, Any]) -> str:
 
 def _tolerance(facts: Mapping[str, Any]) -> str:
     """Say how far from the print a mean may be that meets it, and why so far."""
-    far = reach(facts["printed"], facts["noise"])
-    by_share = far <= SAME * abs(float(facts["printed"]))
-    why = f"{SAME:.0%} of it" if by_share else "two standard deviations over other seeds"
-    return f"A mean within {far:.2g} of the print meets it: {why}."
+    far = {
+        f"{SAME:.0%} of it": SAME * abs(float(facts["printed"])),
+        "two standard deviations over other seeds": SEED_DEVIATIONS * facts["noise"],
+        "it rounds to the print or to its neighbour in the last digit": (
+            3 * half_unit(facts["printed"])
+        ),
+    }
+    why = max(far, key=far.__getitem__)
+    return f"A mean within {far[why]:.2g} of the print meets it: {why}."
+
+
+def _lost(facts: Mapping[str, Any]) -> str:
+    """Say how far the distance from a perfect answer is off, where 1% of the number hides it."""
+    best = PERFECT.get(facts["metric"])
+    printed = best and best - float(facts["printed"])
+    if not printed or facts["verdict"] == EXACT:
+        return ""
+    off = (best - facts["measured"]) / printed - 1
+    told = f"{abs(off):.0%} {'larger' if off > 0 else 'smaller'} than in print"
+    distance = f"{best:g} - {facts['metric']}, the distance from a perfect answer"
+    return f"{distance}, is {told}." if abs(off) > FAR_OFF else ""
 
 
 def _deviation(facts: Mapping[str, Any]) -> str:
