@@ -125,7 +125,7 @@ def test_commands_of_the_examples_are_understood():
             "These have it in their names: yeast_alpha, yeast_cdc, yeast_cold,",
         ),
         (["run", "mslp", "sjaffe", "aa_knn@gird"], "Did you mean 'aa_knn@grid'?"),
-        (["leaderboard", "structrf_persons"], "It is a protocol of structrf."),
+        (["leaderboard", "structrf_persons"], "`ldlrepro leaderboard --protocol structrf_persons`"),
         (["status", "--paper", "mslp"], "Give the paper without --paper."),
         (["verdicts", "--methd", "CCA"], "no option --methd. Did you mean '--method'?"),
         (["verdicts", "mslp", "--method", "Sa-bgfs"], "Did you mean 'sa_bfgs'?"),

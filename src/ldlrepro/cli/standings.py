@@ -45,6 +45,11 @@ def leaderboard(args: argparse.Namespace) -> int:
 
     judge = judge_here(args)
     project = judge.project
+    for name in args.paper:
+        if name in project.protocols and name not in project.paper_ids:
+            raise UserError(
+                f"{name} is a protocol, not a paper. Type `ldlrepro leaderboard --protocol {name}`."
+            )
     if args.protocol:
         paper = project.protocol(args.protocol).paper
         if args.paper and paper not in args.paper:
