@@ -253,7 +253,7 @@ def test_adding_a_paper_works_as_told(project):
     told = {
         "new": "Edit them, then",
         "check": "Nothing wrong",
-        "verdicts": "smith_2026      7 ",
+        "verdicts": "Of 7 printed numbers of smith_2026, 6 were",
         "explain": "measured",
         "audit": "PASS, 1 of 1 rerun",
     }

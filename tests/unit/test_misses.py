@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ldlrepro.cli import parser
+from ldlrepro.cli import openings, parser
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.bands import SeedNoise, bands_of
@@ -59,6 +59,15 @@ def test_a_missed_cell_gets_the_first_reason_that_speaks_of_it(tiny):
     assert rows[1].reason == "argument: anything else; tiny/toy/near"
     assert rows[2].reason == ""
     assert unexplained(rows) == []
+
+
+def test_a_reason_that_is_not_known_explains_nothing(tiny):
+    tiny.write("papers/tiny/misses.yaml", MISSES.replace("cosine", "clark"))
+    rows = judged(tiny, 0.9, 0.1, 0.5)
+    assert unexplained(rows) == [rows[1]]
+    said = openings.of_unexplained([rows[1]], len(rows))
+    assert said.startswith("Of 3 printed numbers, none misses without an entry in misses.yaml.")
+    assert "For 1 no reason is known" in said
 
 
 def test_a_reason_for_what_was_met_is_idle(tiny):

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from ldlrepro import cli
+from ldlrepro.cli import openings
+from ldlrepro.judge.verdicts import VerdictRow
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,14 @@ def test_a_status_begins_with_what_is_done_and_how_long_the_rest_takes(
     opening, _, _ = capsys.readouterr().out.partition("\n\n")
     assert opening.startswith("0 of ")
     assert re.search(said, " ".join(opening.split()))
+
+
+def test_a_narrow_count_says_on_which_side_of_the_print_ours_are():
+    def row(metric: str, better: str, difference: float) -> VerdictRow:
+        known = ("p", "1", "faces", "", "F", metric, "0.5", "", better, "near")
+        return VerdictRow(*known, difference=difference)
+
+    rows = [row("kl", "lower", 0.1), row("cosine", "higher", -0.1), row("kl", "lower", -0.1)]
+    rows += [row("time_s", "lower", 0.1), row("delta_kl", "none", 0.1)]
+    said = openings.of_verdicts({"F": rows}, narrow=True)
+    assert said.endswith("Ours is farther from a perfect answer than the print in 2 of 3 numbers.")

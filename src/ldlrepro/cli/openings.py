@@ -19,13 +19,29 @@ def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]], narrow: bool = False
     """Say how many printed numbers of each group hold; for a wide question, what that means."""
     from ldlrepro.judge.tallies import HOLDS_WHEN, in_words
 
-    return in_words(groups) if narrow else f"{in_words(groups)} {HOLDS_WHEN}"
+    return f"{in_words(groups)} {_direction(groups) if narrow else HOLDS_WHEN}".strip()
 
 
-def of_cells(count: int, total: int, word: str | None) -> str:
+def _direction(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
+    """Say how many of ours are on the worse side of the print; '' where no measure tells."""
+    from ldlrepro.judge.verdicts import JUDGED
+
+    worse = [
+        (row.difference > 0) == (row.better == "lower")
+        for rows in groups.values()
+        for row in rows
+        if row.verdict in JUDGED and row.difference and row.better != "none"
+        if not row.metric.endswith(("_s", "_ms"))  # seconds are of machines
+    ]
+    if not worse:
+        return ""
+    of = counted(len(worse), "number")
+    return f"Ours is farther from a perfect answer than the print in {sum(worse)} of {of}."
+
+
+def of_cells(count: int, total: int, word: str) -> str:
     """Say how many cells a list has, of how many."""
     words = {
-        None: "miss without a reason",
         "holds": "hold",
         "quoted": "are quoted from another paper",
         "misprint": "are misprints",
@@ -37,6 +53,16 @@ def of_cells(count: int, total: int, word: str | None) -> str:
     }
     of = counted(total, "printed number")
     return f"{count:,} of {of} {words.get(word, f'are {word}')}."
+
+
+def of_unexplained(rows: Sequence[VerdictRow], total: int) -> str:
+    """Say how many missed numbers have no entry among the reasons, and how many one of no use."""
+    unwritten = sum(not row.reason for row in rows)
+    said = f"Of {counted(total, 'printed number')}, {unwritten or 'none'} "
+    said += f"miss{'es' * (unwritten < 2)} without an entry in misses.yaml."
+    if unknown := len(rows) - unwritten:
+        said += f" For {unknown} no reason is known: what was tried stands below."
+    return said
 
 
 def of_readings(rows: Sequence[Mapping[str, Any]]) -> str:

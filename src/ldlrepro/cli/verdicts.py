@@ -33,7 +33,7 @@ MANY = 24
     PAPERS,
     takes("--show", metavar="VERDICT", help="list the numbers with this verdict, such as worse"),
     flag("--readings", "list the ways to read what a paper leaves open, and which fit its numbers"),
-    flag("--unexplained", "list the missed numbers without a reason in the paper's misses.yaml"),
+    flag("--unexplained", "list the missed numbers whose reason is not known, or not written down"),
     takes("--badges", type=Path, metavar="FOLDER", help="draw a badge per paper and method as SVG"),
     takes("--dataset", help="only this data set, by its id or its name in print"),
     takes(
@@ -58,7 +58,7 @@ def verdicts(args: argparse.Namespace) -> int:
 
     judge = judge_here(args)
     wanted = papers_of(judge.project, args.paper)
-    shown = (*VERDICTS, "holds", *EVIDENCE)
+    shown = (*VERDICTS, "met", "holds", *EVIDENCE)
     if args.show and args.show not in shown:
         raise UserError(
             f"no verdict '{args.show}'.{nearest(args.show, shown)} Choose from: {', '.join(shown)}"
@@ -83,8 +83,10 @@ def verdicts(args: argparse.Namespace) -> int:
         say(f"{len(write_badges(args.badges, rows))} badges in {args.badges}")
     if args.show:
         rows = [row for row in rows if _is(row, args.show)]
-    if args.show or args.unexplained:
+    if args.show:
         return _list_cells(args, rows, openings.of_cells(len(rows), total, args.show))
+    if args.unexplained:
+        return _list_cells(args, rows, openings.of_unexplained(rows, total))
     kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
     asked = " on ".join(filter(None, [args.printed_method, args.dataset]))
     if asked:
@@ -131,22 +133,24 @@ def _names_of_method(row: VerdictRow) -> tuple[str, str, str]:
 
 
 def _is(row: VerdictRow, word: str) -> bool:
-    return word in (row.verdict, row.evidence) or (word == "holds" and row.holds)
+    from ldlrepro.judge.verdicts import MET
+
+    wider = {"met": row.verdict in MET, "holds": row.holds}
+    return wider.get(word, word in (row.verdict, row.evidence))
 
 
 def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
     """Return a line of counts: what holds, by which evidence numbers are met, every verdict."""
     from ldlrepro.judge.tallies import tally
+    from ldlrepro.judge.verdicts import JUDGED
 
     found = tally(rows)
     sources = Counter(row.source for row in rows if row.source)
-    first = ("holds", "exact", "near", "better", "worse")
     return {
         "paper": name,
-        "cells": found.total,
         "judged": found.judged,
         "met": found.met,
-        **{name: found.line[name] for name in first},
+        **{name: found.line[name] for name in ("holds", *JUDGED)},
         **found.line,
         "other settings": found.other_settings,
         "local": sources["local"],

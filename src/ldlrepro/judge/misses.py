@@ -13,6 +13,8 @@ EVIDENCE = re.compile(
     r"; (?P<where>experiment \w+/\w+|(?:docs|papers)/\S+\.md(?:#\S+)?|ldlrepro [^;]+|\w+/\w+/\S+)$"
 )
 """Where the evidence for a reason stands, at the end of the reason."""
+UNKNOWN = "unknown"
+"""The kind of a reason that says what was tried, and explains nothing."""
 REFUTED = re.compile(r" \(refuted by (?P<what>.*)\)$")
 
 
@@ -30,8 +32,12 @@ def with_reasons(rows: Iterable[VerdictRow], paper: Paper) -> list[VerdictRow]:
 
 
 def unexplained(rows: Iterable[VerdictRow]) -> list[VerdictRow]:
-    """Return the missed cells without a reason."""
-    return [row for row in rows if row.verdict in MISSED and not row.reason]
+    """Return the missed cells without a reason, and those whose reason is not known."""
+    return [
+        row
+        for row in rows
+        if row.verdict in MISSED and (not row.reason or row.reason_kind == UNKNOWN)
+    ]
 
 
 def idle(rows: Sequence[VerdictRow], paper: Paper) -> list[str]:
