@@ -322,7 +322,7 @@ def test_a_fresh_clone_shows_all_papers_from_the_reference(page: Any, reference:
     five = [paper for paper in content.pages if paper.paper.group == FIVE]
     counts = tally(row for paper in five for row in paper.rows)
     assert counts.judged > 0, "reference/ holds no record"
-    assert counts.sentence() in page.inner_text(".view.on")
+    assert counts.sentence(f" of {FIVE}") in page.inner_text(".view.on")
     assert all(row.source in ("", "reference") for paper in content.pages for row in paper.rows)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ldlrepro.arena.standings import sentence
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
-from ldlrepro.judge.tallies import HOLDS_WHEN, Tally, tally
+from ldlrepro.judge.tallies import HOLDS_WHEN, Tally, in_words, tally
 from ldlrepro.report import conclusions, reasons, subjects, written
 from ldlrepro.report.arena import leading, standing
 from ldlrepro.report.content import (
@@ -237,17 +237,21 @@ class Group:
     total: Tally
     printing: int
     """Number of papers of which printed numbers are at hand."""
+    said: str
+    """How many of their numbers were judged, are met and hold."""
     own: str
     """How many of the numbers that hold are of the papers' own methods."""
 
 
 def _group(papers: Iterable[PaperPage], name: str) -> Group:
     pages = [page for page in papers if page.paper.group == name]
+    rows = [row for page in pages for row in page.rows]
     return Group(
         name=name,
         pages=[(page, tally(page.rows)) for page in pages],
-        total=tally([row for page in pages for row in page.rows]),
+        total=tally(rows),
         printing=sum(bool(page.rows) for page in pages),
+        said=in_words({name: rows}),
         own=conclusions.of_own_methods({page.paper: page.rows for page in pages}),
     )
 
