@@ -74,10 +74,19 @@ def test_differences_between_methods_and_seconds_are_not_set_against_print():
     figure = drawings(page(rows))["agreement"]
     assert "near (1)" in texts(figure.image)
     assert not {"Δ KL", "Training (s)", "worse (1)", "1,000"} & set(texts(figure.image))
-    assert figure.caption.startswith("Half of the 1 points lie within 10% of the printed number")
+    assert figure.caption.startswith("Half of the 1 points lie within 10% of the line")
     assert "Seconds are left out" in figure.caption
     assert "(Δ) are left out" in figure.caption
     assert not figure.is_broad, "a phone shows all of it, with letters that can be read"
+
+
+def test_cosine_is_drawn_by_its_distance_from_1():
+    near = {"printed": "0.98", "measured": 0.985, "difference": 0.005}
+    figure = drawings(page([cell("better", "cosine", **near)]))["agreement"]
+    assert "1 − Cosine" in texts(figure.image)
+    assert figure.table[1][-1] == "25.0"
+    assert "within 25% of the line" in figure.caption
+    assert "distance from 1" in figure.caption
 
 
 def test_the_same_page_gives_the_same_bytes():

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from ldlrepro.judge.contradictions import PERFECT
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.plan.printed import DELTA, TIMES
 from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage
@@ -34,8 +35,8 @@ BEGINS = {"exact": -3.7, "near": -1, "better": -3.2, "worse": 3.2, "quoted": -2.
 """How far below the middle of a mark its outline begins."""
 TICKS = (*(-(10.0**n) for n in range(6, -3, -1)), 0.0, *(10.0**n for n in range(-2, 7)))
 """Relative differences that an axis names where it reaches them."""
-WIDTH, ROW, LETTERS = 560, 44, 16
-"""In pixels: as wide as the window of a phone, its letters are still 10 high."""
+WIDE, NARROW, ROW, LETTERS = 1320, 560, 44, 16
+"""In pixels: the narrow one's letters are still 10 high in the window of a phone."""
 MARK = 1.35
 """How much larger marks are drawn than their outlines."""
 
@@ -46,38 +47,55 @@ def agreement_figure(page: PaperPage) -> Figure:
     printed = [
         row for row in page.rows if row.metric not in TIMES and not row.metric.startswith(DELTA)
     ]
-    sizes = sorted(abs(row.difference) for row in printed if row.difference is not None)
+    sizes = sorted(abs(gap) for row in printed if (gap := _gap(row)) is not None)
     if not sizes:
         return Figure(title, blank("no printed number has been measured yet"))
     half, most = (sizes[math.ceil(share * len(sizes)) - 1] for share in (0.5, 0.9))
     caption = (
-        f"Half of the {len(sizes):,} points lie within {_percent(half)} of the printed number, and "
-        f"nine in ten within {_percent(most)}. A point is one printed number; on the line the "
-        "measured one equals it. The steps of the axis grow tenfold."
+        f"Half of the {len(sizes):,} points lie within {_percent(half)} of the line, and nine in "
+        f"ten within {_percent(most)}. A point is one printed number; on the line the measured one "
+        "equals it. The steps of the axis grow tenfold."
     )
+    if any(row.metric in PERFECT for row in printed):
+        caption += " A measure whose perfect value is 1 is drawn by its distance from 1."
     if len(sizes) < len(printed):
         caption += (
-            " What was not measured has no point, nor has a printed zero: where a verdict has such "
-            "cells, the legend counts points and cells."
+            " What was not measured has no point, nor has a printed number that is perfect: where "
+            "a verdict has such cells, the legend counts points and cells."
         )
     if any(row.metric in TIMES for row in page.rows):
         caption += " Seconds are left out: they depend on the machine."
     if any(row.metric.startswith(DELTA) for row in page.rows):
         caption += " Differences between two methods (Δ) are left out: they are printed near zero."
-    return Figure(title, _drawn(page, printed), caption, _counts(page))
+    images = (_drawn(page, printed, width) for width in (WIDE, NARROW))
+    return Figure(title, next(images), caption, _counts(page), next(images))
+
+
+def _gap(row: VerdictRow) -> float | None:
+    """Return how far a number is from print, as a share of the print or of its distance from 1."""
+    if row.metric not in PERFECT or row.measured is None or not row.printed:
+        return row.difference
+    printed = float(row.printed)
+    distance = abs(PERFECT[row.metric] - printed)
+    return (printed - row.measured) / distance if distance else None
+
+
+def _name(page: PaperPage, metric: str) -> str:
+    lost = f"{PERFECT[metric]:g} − " if metric in PERFECT else ""
+    return f"{lost}{page.measure(metric)}"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:,.{0 if share >= 0.1 else 1}f}%"
 
 
-def _drawn(page: PaperPage, printed: Sequence[VerdictRow]) -> str:
-    rows = [row for row in printed if row.difference is not None]
+def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
+    rows = [row for row in printed if _gap(row) is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
-    titles = [page.measure(measure) for measure in measures]
+    titles = [_name(page, measure) for measure in measures]
     sheet, left, top = Sheet(), 16 + text_width(titles, LETTERS), 10
-    bottom, right = top + ROW * len(measures), WIDTH - 20
-    places = [_place(row.difference or 0.0) for row in rows]
+    bottom, right = top + ROW * len(measures), width - 20
+    places = [_place(_gap(row) or 0.0) for row in rows]
     least, most = min(*places, _place(-0.01)), max(*places, _place(0.01))
     begin, unit = left + 12, (right - left - 24) / (most - least)
 
@@ -103,12 +121,12 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow]) -> str:
         for place, row in enumerate(mine):
             # A fixed spread keeps points apart and the drawing the same on every run.
             height = measures.index(row.metric) + 0.5 + ((place * 7) % 11 - 5) / 18
-            x = across(_place(row.difference or 0.0))
+            x = across(_place(_gap(row) or 0.0))
             _mark(sheet, verdict, x, top + ROW * height)
         if mine:
             share = _share(mine, [row for row in printed if row.verdict == verdict])
             legend.insert(0, (verdict, f"{verdict} {share}"))
-    return sheet.svg(WIDTH, _write_legend(sheet, legend, bottom + 76))
+    return sheet.svg(width, _write_legend(sheet, legend, width, bottom + 76))
 
 
 def _place(difference: float) -> float:
@@ -128,16 +146,18 @@ def _mark(sheet: Sheet, verdict: str, x: float, y: float) -> None:
     sheet.shape("path", d=outline, transform=place, **look)
 
 
-def _write_legend(sheet: Sheet, entries: Sequence[tuple[str, str]], y: float) -> float:
+def _write_legend(
+    sheet: Sheet, entries: Sequence[tuple[str, str]], width: float, y: float
+) -> float:
     """Write signs and words side by side, in as many lines as they need; return the end."""
     x = 8.0
     for verdict, words in entries:
-        width = 36 + text_width([words], LETTERS)
-        if x + width > WIDTH:
+        room = 36 + text_width([words], LETTERS)
+        if x + room > width:
             x, y = 8.0, y + 26
         _mark(sheet, verdict, x + 8, y)
         sheet.text(x + 20, y, words, LETTERS)
-        x += width
+        x += room
     return y + 16
 
 
@@ -153,8 +173,8 @@ def _counts(page: PaperPage) -> list[list[str]]:
     found = [["measure", "printed", *VERDICT_SIGNS, "median difference, %"]]
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
-        sizes = [abs(row.difference) for row in mine if row.difference is not None]
+        sizes = [abs(gap) for row in mine if (gap := _gap(row)) is not None]
         median = f"{100 * statistics.median(sizes):.1f}" if sizes else ""
         counts = [sum(row.verdict == verdict for row in mine) for verdict in VERDICT_SIGNS]
-        found.append([page.measure(metric), str(len(mine)), *map(str, counts), median])
+        found.append([_name(page, metric), str(len(mine)), *map(str, counts), median])
     return found

@@ -131,12 +131,15 @@ class Figure:
     caption: str = ""
     table: list[list[str]] = field(default_factory=list)
     """Its numbers as text, under a line of names."""
+    narrow: str = ""
+    """The same for a phone, where it needs another one."""
 
     @property
     def is_broad(self) -> bool:
         """Tell whether letters would be too small where a phone shows all of it."""
-        width = re.search(r'viewBox="0 0 ([\d.]+)', self.image)
-        letters = re.findall(r'font(?:-size="|-size: |: )([\d.]+)', self.image)
+        image = self.narrow or self.image
+        width = re.search(r'viewBox="0 0 ([\d.]+)', image)
+        letters = re.findall(r'font(?:-size="|-size: |: )([\d.]+)', image)
         if not (width and letters):
             return False
         return min(map(float, letters)) * PHONE < LEAST * float(width[1])

@@ -22,8 +22,8 @@ from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
 from ldlrepro.report.svg import blank
 
-LIST = "figures.json"
-"""Titles and captions of the drawings in a folder, in their order."""
+LIST, PHONE = "figures.json", "phone"
+"""Titles and captions of the drawings in a folder, in their order; the folder of narrow ones."""
 
 
 def drawings(page: PaperPage) -> dict[str, Figure]:
@@ -66,6 +66,8 @@ def write_figure(figure: Figure, place: Path) -> None:
     """Write a drawing as SVG, and its numbers as CSV."""
     write_text(place.with_name(f"{place.name}.svg"), figure.image)
     write_text(place.with_name(f"{place.name}.csv"), csv_text(figure.table))
+    if figure.narrow:
+        write_text(place.parent / PHONE / f"{place.name}.svg", figure.narrow)
 
 
 def read_figures(folder: Path) -> dict[str, Figure]:
@@ -82,11 +84,13 @@ def read_figures(folder: Path) -> dict[str, Figure]:
 def _read(entry: Mapping[str, str], place: Path) -> Figure:
     with place.with_name(f"{place.name}.csv").open(encoding="utf-8", newline="") as handle:
         table = list(csv.reader(handle))
+    narrow = place.parent / PHONE / f"{place.name}.svg"
     return Figure(
         entry["title"],
         place.with_name(f"{place.name}.svg").read_text(encoding="utf-8"),
         entry["caption"],
         table,
+        narrow.read_text(encoding="utf-8") if narrow.is_file() else "",
     )
 
 
