@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -34,12 +35,15 @@ def test_a_status_begins_with_what_is_done_and_how_long_the_rest_takes(
     assert re.search(said, " ".join(opening.split()))
 
 
-def test_a_narrow_count_says_on_which_side_of_the_print_ours_are():
+def test_a_narrow_count_says_what_simpler_answers_meet_and_on_which_side_ours_are():
     def row(metric: str, better: str, difference: float) -> VerdictRow:
         known = ("p", "1", "faces", "", "F", metric, "0.5", "", better, "near")
         return VerdictRow(*known, difference=difference)
 
     rows = [row("kl", "lower", 0.1), row("cosine", "higher", -0.1), row("kl", "lower", -0.1)]
     rows += [row("time_s", "lower", 0.1), row("delta_kl", "none", 0.1)]
+    asked = {"the training mean": "worse", "an ordinary forest": "exact"}
+    rows.append(replace(row("delta_kl", "none", 0.0), verdict="exact", yardsticks=asked))
     said = openings.of_verdicts({"F": rows}, narrow=True)
+    assert "Of the met numbers, the training mean meets 0 and an ordinary forest meets 1." in said
     assert said.endswith("Ours is farther from a perfect answer than the print in 2 of 3 numbers.")

@@ -19,7 +19,21 @@ def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]], narrow: bool = False
     """Say how many printed numbers of each group hold; for a wide question, what that means."""
     from ldlrepro.judge.tallies import HOLDS_WHEN, in_words
 
-    return f"{in_words(groups)} {_direction(groups) if narrow else HOLDS_WHEN}".strip()
+    return f"{in_words(groups)} {_of_few(groups) if narrow else HOLDS_WHEN}".strip()
+
+
+def _of_few(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
+    return " ".join(filter(None, [_simpler(groups), _direction(groups)]))
+
+
+def _simpler(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
+    """Say how many of the met numbers simpler answers meet; '' where none was asked."""
+    from ldlrepro.judge.verdicts import MET, listed
+
+    met = [row.yardsticks for rows in groups.values() for row in rows if row.verdict in MET]
+    names = dict.fromkeys(name for yardsticks in met for name in yardsticks)
+    told = [f"{name} meets {sum(one.get(name) in MET for one in met)}" for name in names]
+    return f"Of the met numbers, {listed(told)}." if told else ""
 
 
 def _direction(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
