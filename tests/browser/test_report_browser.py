@@ -3,6 +3,7 @@
 `check_page` is what any report has to pass, not only the one that these tests write.
 """
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -393,6 +394,37 @@ def test_the_box_finds_what_a_word_means_and_what_to_type(page, reference, words
     asked(page, reference[0], words)
     arrived(page, place)
     sync_api.expect(page.locator(".view.on").get_by_text(answer).first).to_be_in_viewport()
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("(0.0399", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
+        ("What is the KL of LDLDF on s-JAFFE?", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
+        ("yeast_alpah", "Nothing has all these words. Did you mean yeast_alpha?"),
+        ("how do I add a method", "documentation · Add my own method"),
+    ],
+)
+def test_the_box_knows_numbers_questions_typing_errors_and_pages_of_the_site(
+    page, reference, tmp_path, words, first
+):
+    titles = {"add-a-method.html": "Add my own method", "faq.html#seed": "Another <i>seed</i>?"}
+    docs = [{"location": place, "title": title} for place, title in titles.items()]
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search" / "search_index.json").write_text(json.dumps({"docs": docs}))
+    for place in ("doubt.html", "add-a-method.html"):
+        (tmp_path / place).touch()
+    write_report(reference[1], tmp_path / "report" / "index.html")
+    page.goto((tmp_path / "report" / "ldlf.html").as_uri())
+    page.locator("#jump input").fill(words)
+    found = page.locator("#jump-list [role=option]").first
+    sync_api.expect(found).to_have_text(first)
+    page.keyboard.press("Enter")
+    if first.startswith("Nothing"):
+        assert page.locator("#jump input").input_value() == "yeast_alpha"
+        sync_api.expect(found).to_have_text("Which method for Yeast-alpha?")
+    else:
+        page.wait_for_url(re.compile("/cell/ldldf/6/|/add-a-method.html$"))
 
 
 def test_no_two_places_of_the_box_have_the_same_name(page, reference):

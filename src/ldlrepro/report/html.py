@@ -35,7 +35,7 @@ from ldlrepro.report.documents import (
 from ldlrepro.report.figures import write_figure
 from ldlrepro.report.leaderboard import all_standings, board_data, collect
 from ldlrepro.report.record_views import record_data, shared
-from ldlrepro.report.tables import PageTables, page_tables, percent
+from ldlrepro.report.tables import Grid, PageTables, page_tables, percent
 from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _rendered(
         note=note,
         drawings=packed(drawn) if drawn else "",
         records=packed(shared(records)) if records else "",
-        places=packed(_places(context, link)),
+        places=packed(_places(context, link) + (_pages_of(site, doc.folder) if inside else [])),
     )
 
 
@@ -216,15 +216,45 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
             grid.id,
             grid.title,
             link(page.id, "table", grid.id),
-            [(column.metric, column.title) for column in grid.columns],
             [
-                [block.dataset, line.method, line.setting, [int(bool(c)) for c in line.cells]]
+                (column.metric, column.title, _printed(grid, at))
+                for at, column in enumerate(grid.columns)
+            ],
+            [
+                (block.dataset, line.method, line.setting)
                 for block in grid.blocks
                 for line in block.printed
             ],
         ]
         for page, tables, _ in context["pages"]
         for grid in tables.grids
+    ]
+
+
+def _printed(grid: Grid, column: int) -> str:
+    """Return what is printed in a column, line by line; nothing where there is no cell."""
+    return "|".join(
+        " ".join(cell.row.printed or "–" for cell in line.cells[column])
+        for block in grid.blocks
+        for line in block.printed
+    )
+
+
+def _pages_of(site: Path, folder: Path) -> list[Any]:
+    """Return the documentation's pages, and the questions that stand on them, as places."""
+    from markupsafe import Markup
+
+    index = site / "search" / "search_index.json"
+    listed = json.loads(index.read_text(encoding="utf-8"))["docs"] if index.is_file() else []
+    known = {
+        Markup(one["title"]).striptags(): one["location"]
+        for one in listed
+        if one["title"].endswith("?") or "#" not in one["location"]
+    }
+    return [
+        ["documentation", "", title, f"{relative(site, folder)}/{address}", [], []]
+        for title, address in known.items()
+        if not address.startswith(("library/", "papers/", "doubt."))  # classes, the report's own
     ]
 
 

@@ -8,13 +8,21 @@
   let places = null; // a promise of all places of the report, once somebody types
   let found = [];
   let chosen = 0;
+  let written = null; // the words of all labels by their plain letters, once nothing is found
 
-  const words = (text) => plain(text.replace(/[_/]/g, "")).split(/\s+/).filter(Boolean);
+  /** Words that a question may hold and an answer need not. */
+  const ASKING = new Set("a an and are by can do does for from how i in is it my of on one or should the to what when where which who why with you your".split(" "));
 
-  /** A place has names, which count more when they are typed whole, and words around them. */
-  function place(label, names, around, route, variant = false) {
-    return { label, route, variant, names: new Set(names.flatMap(words)), text: words([...names, around].join(" ")).join(" ") };
+  /** Words without case and marks; numbers keep their point. */
+  const words = (text) => text.split(/\s+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
+  const isNumber = (word) => /^\d*\.\d+$/.test(word);
+
+  /** A place has names, which count more when they are typed whole, words around them, and maybe a number. */
+  function place(label, names, around, route, variant = false, number = "") {
+    return { label, route, variant, number, names: new Set([...names, number].flatMap(words)), text: words([...names, around].join(" ")).join(" ") };
   }
+
+  const has = (place, word) => place.text.includes(word) || place.names.has(word) || (isNumber(word) && place.number.includes(word));
 
   /** Every page, section, table and cell of all papers; cells as `ldlrepro explain` names them. */
   async function allPlaces() {
@@ -24,17 +32,52 @@
       const table = id && `Table ${id}`;
       all.push(place([paper, table, about].filter(Boolean).join(" · "), [table, about], paper, route));
       const file = route.slice(0, route.indexOf("#"));
-      for (const [dataset, method, setting, cells] of lines) {
-        columns.forEach(([metric, measure], index) => {
-          if (!cells[index]) return;
+      const printed = columns.map(([, , numbers]) => numbers.split("|"));
+      lines.forEach(([dataset, method, setting], line) => {
+        columns.forEach(([metric, measure], column) => {
+          const number = printed[column][line];
+          if (!number) return;
           const parts = [paper, id, dataset, ...(setting ? [setting] : []), method, metric];
-          const label = [`${paper} ${table}`, dataset, method, setting, measure].filter(Boolean).join(" · ");
+          const label = [`${paper} ${table}`, dataset, method, setting, measure, number].filter(Boolean).join(" · ");
           const cell = `${file}#/cell/${parts.map(encodeURIComponent).join("/")}`;
-          all.push(place(label, [dataset, method, measure], `${table} ${about} ${setting} ${paper} ${metric}`, cell, Boolean(setting)));
+          all.push(place(label, [dataset, method, measure], `${table} ${about} ${setting} ${paper} ${metric}`, cell, Boolean(setting), number));
         });
-      }
+      });
     }
     return all;
+  }
+
+  /** How many letters to add, drop, change or swap with the next one to get from a word to another. */
+  function distance(one, other) {
+    let [older, old] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
+    for (let i = 1; i <= one.length; i++) {
+      const row = [i];
+      for (let j = 1; j <= other.length; j++) {
+        row[j] = Math.min(old[j] + 1, row[j - 1] + 1, old[j - 1] + (one[i - 1] !== other[j - 1]));
+        if (one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]) row[j] = Math.min(row[j], older[j - 2] + 1);
+      }
+      [older, old] = [old, row];
+    }
+    return old[other.length];
+  }
+
+  /** What was typed, with the nearest word in place of each that no place has; "" where none is near. */
+  function meant(known, text) {
+    written ??= new Map(known.flatMap(({ label }) => label.split(/\s+/)).map((word) => [words(word).join(""), word]).filter(([word]) => /[a-z]/.test(word)));
+    const near = text.trim().split(/\s+/).map((typed) => {
+      const word = words(typed).join("");
+      if (ASKING.has(word) || known.some((place) => has(place, word))) return typed;
+      const [[far, nearest]] = [...written].map(([one, name]) => [distance(word, one), name]).sort(([one], [other]) => one - other);
+      return far <= word.length / 4 ? nearest : "";
+    });
+    const line = near.join(" ");
+    return near.every(Boolean) && line !== text.trim() && matches(known, line).length ? line : "";
+  }
+
+  function matches(known, text) {
+    const asked = words(text);
+    const needed = asked.filter((word) => !ASKING.has(word));
+    return asked.length ? known.filter((place) => (needed.length ? needed : asked).every((word) => has(place, word))) : [];
   }
 
   async function search() {
@@ -42,8 +85,10 @@
     const known = await places;
     const asked = words(box.value);
     const worth = (place) => asked.reduce((sum, word) => sum + place.names.has(word), place.variant ? -0.5 : 0);
-    const all = asked.length ? known.filter((place) => asked.every((word) => place.text.includes(word))) : [];
+    const all = matches(known, box.value);
     found = all.map((place) => [worth(place), place]).sort(([one], [other]) => other - one).slice(0, MOST).map(([, place]) => place);
+    const near = asked.length && !all.length ? meant(known, box.value) : "";
+    if (near) found = [{ label: `Nothing has all these words. Did you mean ${near}?`, near }];
     chosen = 0;
     draw(asked.length > 0, all.length);
   }
@@ -61,7 +106,7 @@
     more.className = "rest";
     more.setAttribute("role", "presentation");
     more.textContent = count ? `${count - found.length} more: another word narrows it` : "Nothing has all these words";
-    if (asked && (!count || count > found.length)) list.append(more);
+    if (asked && (count > found.length || !found.length)) list.append(more);
     list.hidden = !asked;
     box.setAttribute("aria-expanded", String(asked));
     if (found.length) box.setAttribute("aria-activedescendant", `jump-${chosen}`);
@@ -74,7 +119,12 @@
     box.removeAttribute("aria-activedescendant");
   }
 
-  function jump({ route }) {
+  function jump({ route, near }) {
+    if (near) {
+      box.value = near;
+      search();
+      return;
+    }
     close();
     box.value = "";
     const there = new URL(route, location.href).href;
