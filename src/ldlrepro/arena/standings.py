@@ -246,11 +246,6 @@ def best_of_each(lines: Iterable[Row]) -> list[Row]:
     return list(found.values())
 
 
-def leaders(board: Standings) -> dict[str, str]:
-    """Return the best method on each data set, with its kind."""
-    return {str(name): spoken(str(best)) for name, best in board.losses.idxmin(axis=1).items()}
-
-
 def lines(board: Standings) -> list[dict[str, str]]:
     """Return a line for each method and kind, the best first."""
     return [
