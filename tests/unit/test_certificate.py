@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldlrepro.audit import Check
-from ldlrepro.audit.certificate import Extent, certificate, in_words
+from ldlrepro.audit.certificate import Extent, certificate, failures, in_words
 from ldlrepro.report.html import audit_page
 from tests.report_pages import PROJECT, paper
 
@@ -48,3 +48,21 @@ def test_a_reason_that_keeps_many_folds_out_is_told_once_and_shortly():
     told = certificate(PROJECT, [paper("p")], whole, extent(7))["summary"]
     assert "; 1 not computed (a reason); 3 not computed (faces is not available)" in told
     assert "https" not in told
+
+
+def test_equal_reasons_share_a_line_that_says_what_to_type():
+    whole = checks()
+    for unit in range(273):
+        whole[1].judge(f"p: unit {unit}", "tracked before the record changed", "ldlrepro sync p")
+    whole[2].judge("fold 1", "kl is 2, not 1", "ldlrepro audit --unit a")
+    assert failures(certificate(PROJECT, [paper("p")], whole, extent(4))) == [
+        "tracking: p: unit 0 and 272 others: tracked before the record changed. "
+        "Type `ldlrepro sync p`.",
+        "reruns: fold 1: kl is 2, not 1. Type `ldlrepro audit --unit a`.",
+    ]
+    for fold in range(9):
+        whole[0].judge(f"file {fold}", "changed", f"make {fold}")
+        whole[2].judge(f"fold {fold}", f"kl is {fold}", "type")
+    told = failures(certificate(PROJECT, [paper("p")], whole, extent(4)))
+    assert told[0].endswith("Type `make 0` for the first; audit.html has the others.")
+    assert told[-1] == "reruns: 5 more reasons are in audit.html."

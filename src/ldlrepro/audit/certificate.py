@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ from ldlrepro.train import provenance
 from ldlrepro.train.inputs import global_seed, make_unit_inputs, why_no_rows
 
 OUT = RESULTS / "audit"
+REASONS, COMMANDS, LONGEST_REASON = 5, 3, 200
+"""Reasons of a check, commands of a reason and letters of it that the terminal shows."""
 
 WHOLE: tuple[Callable[[Scope], Check], ...] = (
     lambda scope: check_seals(
@@ -241,6 +244,35 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
         f"they name, and {carried or 'none'} were carried over from earlier code with the same "
         f"bits. {changed or 'None'} come from a tree with uncommitted changes.",
     ]
+
+
+def failures(found: Mapping[str, Any]) -> list[str]:
+    """Return a line for each reason of each check that failed, with what to type.
+
+    Equal reasons of one check share a line.
+    """
+    lines = []
+    for check in found["checks"]:
+        reasons: dict[str, list[Mapping[str, str]]] = {}
+        for remark in check["failed"]:
+            reasons.setdefault(remark["text"], []).append(remark)
+        lines += [f"{check['id']}: {_reason(same)}" for same in list(reasons.values())[:REASONS]]
+        if len(reasons) > REASONS:
+            lines.append(f"{check['id']}: {len(reasons) - REASONS} more reasons are in audit.html.")
+    return lines
+
+
+def _reason(same: Sequence[Mapping[str, str]]) -> str:
+    """Name the first of the subjects that fail for the same reason, and what to type."""
+    first, others = same[0], len(same) - 1
+    subject = first["subject"] + f" and {others} other{'s' * (others > 1)}" * bool(others)
+    said = f"{subject}: {shorten(first['text'], LONGEST_REASON).rstrip('.')}."
+    commands = list(dict.fromkeys(remark["command"] for remark in same if remark["command"]))
+    if not commands:
+        return said
+    if len(commands) > COMMANDS:
+        return f"{said} Type `{commands[0]}` for the first; audit.html has the others."
+    return f"{said} Type {' and '.join(f'`{command}`' for command in commands)}."
 
 
 def _line(check: Check) -> str:

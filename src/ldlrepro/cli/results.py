@@ -143,7 +143,7 @@ def audit(args: argparse.Namespace) -> int:
     Without results in this folder, the reference records are checked. Writes audit.json and
     audit.html.
     """
-    from ldlrepro.audit.certificate import Question, audit, in_words
+    from ldlrepro.audit.certificate import Question, audit, failures, in_words
 
     judge = judge_here(args)
     question = Question(
@@ -161,6 +161,6 @@ def audit(args: argparse.Namespace) -> int:
         print(json.dumps(found, indent=1))
     else:
         print((args.out / "audit.html").resolve().as_uri())
-        for sentence in (*in_words(found), found["summary"]):
+        for sentence in (*in_words(found), *failures(found), found["summary"]):
             print(paragraph(sentence))
     return 0 if found["verdict"] == "pass" else 1
