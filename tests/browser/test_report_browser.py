@@ -427,6 +427,16 @@ def test_the_box_knows_numbers_questions_typing_errors_and_pages_of_the_site(
         page.wait_for_url(re.compile("/cell/ldldf/6/|/add-a-method.html$"))
 
 
+def test_the_title_of_a_table_says_nothing_of_the_data_set_of_its_cells(page, reference):
+    """The first table of mslp is about both s-JAFFE and s-BU_3DFE."""
+    page.goto(reference[0].as_uri())
+    settle(page)
+    page.locator("#jump input").fill("bu_3dfe KL")
+    found = page.locator("#jump-list [role=option]")
+    found.first.wait_for()
+    assert all(" · sbu_3dfe · " in place for place in found.all_inner_texts())
+
+
 def test_no_two_places_of_the_box_have_the_same_name(page, reference):
     page.goto(reference[0].as_uri())
     settle(page)

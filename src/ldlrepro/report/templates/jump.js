@@ -17,7 +17,7 @@
   const words = (text) => text.split(/\s+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
   const isNumber = (word) => /^\d*\.\d+$/.test(word);
 
-  /** A place has names, which count more when they are typed whole, words around them, and maybe a number. */
+  /** A place has names, which count more when they are typed whole, words around them, and maybe a number. The title of its table says nothing of a cell. */
   function place(label, names, around, route, variant = false, number = "") {
     return { label, route, variant, number, names: new Set([...names, number].flatMap(words)), text: words([...names, around].join(" ")).join(" ") };
   }
@@ -40,7 +40,7 @@
           const parts = [paper, id, dataset, ...(setting ? [setting] : []), method, metric];
           const label = [`${paper} ${table}`, dataset, method, setting, measure, number].filter(Boolean).join(" · ");
           const cell = `${file}#/cell/${parts.map(encodeURIComponent).join("/")}`;
-          all.push(place(label, [dataset, method, measure], `${table} ${about} ${setting} ${paper} ${metric}`, cell, Boolean(setting), number));
+          all.push(place(label, [dataset, method, measure], `${table} ${setting} ${paper} ${metric}`, cell, Boolean(setting), number));
         });
       });
     }
