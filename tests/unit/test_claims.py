@@ -8,15 +8,20 @@ from types import SimpleNamespace
 import pytest
 
 from ldl import metrics
+from ldlrepro.catalogue import Claim
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.judge.cells import rows_on_judging_folds, verdict_rows
 from ldlrepro.judge.claims import (
     FAILS,
     HOLDS,
     PARTLY,
     UNTESTED,
+    claim_rows,
 )
 from ldlrepro.judge.comparisons import Evidence
+from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
-from tests.unit.judged import PROJECT, outcome_of
+from tests.unit.judged import PLAN, PROJECT, outcome_of
 
 
 def row(
@@ -54,6 +59,36 @@ BEST = {"kind": "best", "methods": ["Mine", "Rival"]}
 def test_it_holds_partly_where_more_than_half_do_and_names_the_others():
     claim = judge(BEST, sets(0.3, 0.4, 0.1))
     assert (claim.verdict, claim.measured, claim.evidence) == (PARTLY, "2 of 3", "not: 2 kl")
+
+
+def test_it_says_what_comes_out_by_the_readings_that_judge_where_that_differs():
+    claim = Claim.model_validate({"id": "c", "text": "t", "test": BEST})
+    paper = SimpleNamespace(id="p", claims=[claim])
+    evidence = Evidence(sets(0.3, 0.4, 0.1), {}, {}, metrics.BETTER)
+    ((same,), (other,)) = (
+        claim_rows(paper, evidence, sets(*rival)) for rival in ((0.3, 0.1, 0.5), (0.1, 0.1, 0.4))
+    )
+    assert same.evidence == "not: 2 kl"
+    assert (other.verdict, other.measured) == (PARTLY, "2 of 3")
+    told = "By the readings that judge the numbers it fails, 1 of 3"
+    assert other.evidence == f"not: 2 kl. {told}"
+
+
+def test_methods_are_compared_on_the_folds_that_judge_most_numbers_of_a_data_set():
+    paper = PROJECT.paper("ssg_ldl")
+    judge = Judge(PLAN, Workspace("no results", "no data"))
+    sources = judge.sources(PLAN.units(paper))
+    noise = judge._noise(sources.chosen(PLAN.units(paper)))
+    rows = verdict_rows(PLAN, paper, sources, noise)
+    same = rows_on_judging_folds(PLAN, paper, sources, noise, rows)
+    folds = {}
+    for one in same:
+        if one.measured is not None:
+            folds.setdefault(one.dataset, set()).add(one.protocol)
+    assert set(map(len, folds.values())) == {1}
+    moved = [(a, b) for a, b in zip(rows, same, strict=True) if a.protocol != b.protocol]
+    assert moved
+    assert all(b.measured is not None for _, b in moved)
 
 
 def test_exceptions_in_print_are_allowed_here_too():

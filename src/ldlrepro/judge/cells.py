@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -81,6 +82,32 @@ def rows_for_claims(
     for cell, row in both:
         main = [u for u in readings_of(cell) if u.protocol.id == paper.main_protocol.id]
         found.append(cells._under(replace(cell, unit=main[0])) if cell.others and main else row)
+    return found
+
+
+def rows_on_judging_folds(
+    plan: Plan, paper: Paper, sources: Sources, noise: SeedNoise, rows: Sequence[VerdictRow]
+) -> list[VerdictRow]:
+    """Return the cells by the readings that judge them, all of a data set on the same folds.
+
+    These are the folds by which most of its numbers are judged. Another cell is taken under its
+    first reading on these folds, and left out where it was not run so.
+    """
+    cells = _Cells(plan, paper, sources, noise, MeasuredBy(plan, paper, sources, {}))
+    kinds: dict[str, Counter[str]] = {}
+    for row in rows:
+        if row.verdict in JUDGED:
+            kinds.setdefault(row.dataset, Counter())[row.protocol] += 1
+    found = []
+    for cell, row in zip(plan.cells(paper), rows, strict=True):
+        (folds, _), *others = kinds.get(row.dataset, Counter({row.protocol: 1})).most_common()
+        if row.protocol == folds or not others or row.measured is None:
+            found.append(row)
+            continue
+        same = [u for u in readings_of(cell) if u.protocol.id == folds] if cell.others else []
+        under = (cells._under(replace(cell, unit=unit)) for unit in same)
+        ran = next((one for one in under if one.measured is not None), None)
+        found.append(ran or replace(row, measured=None, verdict=NOT_RUN))
     return found
 
 

@@ -101,9 +101,26 @@ class ClaimRow:
         return f"{self.verdict} on {self.datasets} of {self.of_datasets} {sets} measured{apart}"
 
 
-def claim_rows(paper: Paper, evidence: Evidence) -> list[ClaimRow]:
-    """Test all claims of a paper."""
-    return [claim_row(paper.id, claim, evidence) for claim in paper.claims]
+def claim_rows(
+    paper: Paper, evidence: Evidence, judged: Sequence[VerdictRow] = ()
+) -> list[ClaimRow]:
+    """Test all claims of a paper, and say where the readings that judge its numbers differ."""
+    found = [claim_row(paper.id, claim, evidence) for claim in paper.claims]
+    if not judged:
+        return found
+    other = replace(evidence, rows=judged)
+    return [
+        _beside(row, claim_row(paper.id, claim, other))
+        for row, claim in zip(found, paper.claims, strict=True)
+    ]
+
+
+def _beside(row: ClaimRow, other: ClaimRow) -> ClaimRow:
+    """Tell of a claim what comes out by other readings, where that is not the same."""
+    if UNTESTED in (row.verdict, other.verdict) or row.measured == other.measured:
+        return row
+    told = f"By the readings that judge the numbers it {other.verdict}, {other.measured}"
+    return replace(row, evidence=f"{row.evidence}. {told}" if row.evidence else told)
 
 
 def claim_row(paper: str, claim: Claim, evidence: Evidence) -> ClaimRow:

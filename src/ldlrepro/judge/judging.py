@@ -30,7 +30,7 @@ from ldlrepro.judge.answer import (
     write_answer,
 )
 from ldlrepro.judge.bands import Bands, SeedNoise, bands_of, with_bands
-from ldlrepro.judge.cells import rows_for_claims, verdict_rows
+from ldlrepro.judge.cells import rows_for_claims, rows_on_judging_folds, verdict_rows
 from ldlrepro.judge.claims import claim_rows
 from ldlrepro.judge.comparisons import Evidence
 from ldlrepro.judge.evidence import Readings
@@ -195,7 +195,9 @@ class Judge:
             rows=rows,
             readings=Readings(self.plan, paper, sources, noise).table(),
             units=chosen,
-            claims=claim_rows(paper, evidence),
+            claims=claim_rows(
+                paper, evidence, rows_on_judging_folds(self.plan, paper, sources, noise, rows)
+            ),
             curves=curves,
             experiments=measured,
             persons=persons_apart(chosen, self.project),
