@@ -48,6 +48,21 @@ def test_a_paper_that_prints_a_number_twice_counts_once():
     assert len(one.rows) == 2
 
 
+def test_a_misprint_is_named_and_contradicts_nothing():
+    misprint = replace(ROW, printed="0.9", verdict="misprint")
+    (one,) = contradictions([misprint, other()])
+    assert (one.misprints, one.times) == (["one"], 1.0)
+    third = replace(ROW, paper="three", printed="0.0200")
+    (one,) = contradictions([misprint, other(), third])
+    assert one.times == pytest.approx(2.0)
+
+
+def test_a_number_that_papers_copy_is_one_number():
+    copied = replace(ROW, paper="three")
+    (one,) = contradictions([ROW, other(printed="0.0200"), copied])
+    assert one.numbers == {"0.0100": [ROW, copied], "0.0200": [other(printed="0.0200")]}
+
+
 def test_the_verb_lists_those_of_the_papers(checkout, capsys):
     assert cli.main(["contradictions", "structrf", "mslp", "--dataset", "sjaffe", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

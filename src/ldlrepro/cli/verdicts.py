@@ -357,6 +357,7 @@ def _contradiction(one: Contradiction) -> dict[str, Any]:
         "measure": one.metric,
         "times": round(one.times, 2),
         "printed": {row.paper: row.printed for row in one.rows},
+        "misprints": one.misprints,
         "ours times": one.ours and round(one.ours, 2),
         "ours": {
             row.protocol: float(f"{row.measured:.4g}")
@@ -379,7 +380,7 @@ def _printed_and_ours(one: Contradiction) -> list[dict[str, Any]]:
                 )
             ),
             "paper": row.paper,
-            "printed": row.printed,
+            "printed": row.printed + " (misprint)" * (row.paper in one.misprints),
             "ours": "" if row.measured is None else f"{row.measured:.4g}",
             "our protocol": row.protocol,
         }

@@ -3,6 +3,7 @@
 Methods are the same where the same estimator runs for them here, whatever a paper calls it and
 whatever settings it states: settings and protocols are among what may explain the difference. Rows
 that a paper prints under a setting of its own, such as a way to use a network, are left out.
+Misprints are listed and do not count.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
 
 PERFECT = {"cosine": 1.0, "intersection": 1.0, "fidelity": 1.0}
 """The best value of measures whose best value is not zero."""
@@ -29,9 +30,25 @@ class Contradiction:
     """One row of each paper, with the number measured here under that paper's protocol."""
 
     @property
+    def misprints(self) -> list[str]:
+        """The papers whose number is proven to be a misprint."""
+        return [row.paper for row in self.rows if row.verdict == MISPRINT]
+
+    @property
+    def numbers(self) -> dict[str, list[VerdictRow]]:
+        """Printed number -> the rows of all papers that print it: tables are copied."""
+        found: dict[str, list[VerdictRow]] = {}
+        for row in self.rows:
+            found.setdefault(row.printed, []).append(row)
+        return found
+
+    @property
     def times(self) -> float:
         """How many times farther from a perfect value the worst number is than the best."""
-        lost = [abs(PERFECT.get(self.metric, 0.0) - float(row.printed)) for row in self.rows]
+        sound = [row for row in self.rows if row.paper not in self.misprints]
+        lost = [abs(PERFECT.get(self.metric, 0.0) - float(row.printed)) for row in sound]
+        if len(lost) < 2:
+            return 1.0
         return max(lost) / min(lost) if min(lost) > 0 else math.inf
 
     @property
