@@ -71,8 +71,8 @@ def of_own_methods(rows: Mapping[Paper, Sequence[VerdictRow]]) -> str:
 
 
 def different(rows: Iterable[VerdictRow]) -> int:
-    """Count printed numbers, one that stands in several tables once."""
-    return len({(row.paper, row.unit_key, row.method, row.metric, row.printed) for row in rows})
+    """Count printed numbers; the same number of the same run counts once."""
+    return len({(row.paper, row.unit_key, row.metric, row.printed) for row in rows})
 
 
 def of_claims(claims: Sequence[ClaimRow]) -> str:

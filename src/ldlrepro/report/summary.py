@@ -104,10 +104,10 @@ def under_doubt(rows: Rows) -> str:
         f"- Folds are chosen for each method, so {listed(several)} have numbers that hold on two "
         "kinds of folds.",
         f"- {len(hold) - conclusions.different(hold)} repeat another one: the same number of the "
-        "same run, printed in several tables.",
-        f"- {sum(row.holds for row in far)} are cosines or intersections within 1% of the print "
-        "whose distance from the perfect value, 1, is off by more than 1%, and by more than other "
-        f"seeds change. Of all met numbers, {len(far)} are such.",
+        "same run, printed again.",
+        f"- {sum(row.holds for row in far)} are cosines, intersections or fidelities that are "
+        "reproduced though their distance from the perfect value, 1, is off by more than 1%, and "
+        f"by more than other seeds change. Of all reproduced numbers, {len(far)} are such.",
     ]
     return "\n".join(told) + "\n"
 
