@@ -11,7 +11,7 @@ import pytest
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.layout import content_sha256, saved_views
-from ldlrepro.track.sync import SyncCounts, open_hint, sync
+from ldlrepro.track.sync import SyncCounts, differences, open_hint, outdated, sync
 from tests.mlflow_server import free_port
 from tests.tracked import (
     PAPER,
@@ -188,3 +188,13 @@ def test_the_hint_keeps_a_password_out_of_the_log():
     hint = open_hint("postgresql://me:secret@box/mlflow")
     assert "secret" not in hint
     assert '"$MLFLOW_TRACKING_URI"' in hint
+
+
+def test_runs_that_are_older_than_their_records_or_missing_are_counted_as_the_audit_finds_them(uri):
+    assert outdated(PAPER, many_units(2), uri) is None
+    cells = [printed("kl", "0.16", "worse")]
+    sync(PAPER, TITLE, [make_unit(), *many_units(2)], uri, rows=cells)
+    units = [make_unit(), make_unit("method_00", shift=0.5), *many_units(3)[1:]]
+    found = outdated(PAPER, units, uri, cells)
+    assert found == [key for key, why in differences(PAPER, units, uri, cells).items() if why]
+    assert [key.rpartition("/")[2] for key in found] == ["method_00", "method_02"]

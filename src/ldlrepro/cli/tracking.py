@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro.cli.here import HERE, judge_here, plan_here
+from ldlrepro.cli.output import counted, paragraph
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, STORE, positive, takes, verb
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
@@ -15,6 +16,7 @@ from ldlrepro.core.progress import say, waiting
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue import Project
+    from ldlrepro.plan import Plan
     from ldlrepro.track.sync import SyncCounts
 
 ARENA = "arena"
@@ -92,9 +94,30 @@ def ui(args: argparse.Namespace) -> int:
 
     uri = args.tracking_uri
     if not uri:
-        project = plan_here(args).project
-        uri = project.tracking_uri
-        if args.paper not in ("", ARENA):
-            project.paper(args.paper)  # refuses one that is misspelt
+        plan = plan_here(args)
+        uri = plan.project.tracking_uri
+        if args.paper not in ("", ARENA) and (said := _outdated(plan, args.paper, uri)):
+            say(paragraph(said))
     serve(uri, args.port, say, args.paper, args.browser)
     return 0
+
+
+def _outdated(plan: Plan, name: str, uri: str) -> str:
+    """Say how many runs are older than their records; '' where none is.
+
+    A paper is not judged for that, which may take long.
+    """
+    from ldlrepro.judge.judging import Judge
+    from ldlrepro.track import sync as tracking
+
+    paper = plan.project.paper(name)
+    answer = Judge(plan, HERE).kept(paper)
+    units, rows = (answer.units, answer.rows) if answer else ([], [])
+    found = tracking.outdated(paper.id, units, uri, rows)
+    cure = f"Type `ldlrepro sync {paper.id}`."
+    if found is not None and answer is None:
+        return f"Records, settings or code of {paper.id} may be newer than these runs. {cure}"
+    if not found:
+        return ""
+    of = counted(len(units), "run")
+    return f"{len(found)} of {of} are missing or older than their records. {cure}"

@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -81,7 +81,7 @@ def content_sha256(unit: UnitScores, cells: Sequence[VerdictRow] = ()) -> str:
         "cells": [[cell.cell, cell.printed, cell.verdict, cell.holds] for cell in cells],
         "layout": LAYOUT,
         "source": unit.source,
-        "rows": [asdict(row) for row in unit.rows],
+        "rows": [vars(row) for row in unit.rows],
         "scores": unit.scores,
         "files": sorted(path.name for path in unit.files),
     }

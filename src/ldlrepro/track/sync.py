@@ -8,7 +8,8 @@ written to it; whatever is still RUNNING was left by a killed sync and is replac
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.layout import (
     TrackedRun,
     artifacts_run,
+    content_sha256,
     existing,
     is_unavailable,
     saved_views,
@@ -46,6 +48,7 @@ RUNS_PER_PAGE = 1000
 NOTE = "**Views** (top right) has a table for each data set; *all runs* adds what is not printed."
 
 Progress = Callable[[int, int], None]
+Found = dict[str, list[Any]]
 
 
 @dataclass
@@ -141,28 +144,70 @@ def differences(
 
     This only reads. It returns None where the paper was never tracked.
     """
+    with _runs_to_read(paper, tracking_uri) as (client, found):
+        if found is None:
+            return None
+        plans = [unit_run(unit, rows, own) for unit in units if not is_unavailable(unit)]
+        return {p.key: _difference(client, p, found.get(p.key, [])) for p in plans}
+
+
+def outdated(
+    paper: str,
+    units: Sequence[UnitScores],
+    tracking_uri: str,
+    rows: Sequence[VerdictRow] = (),
+) -> list[str] | None:
+    """Return the units whose run is older than their record or missing; else as `differences`.
+
+    No value is compared, so that this is quick.
+    """
+    with _runs_to_read(paper, tracking_uri) as (_, found):
+        if found is None:
+            return None
+        cells: dict[str, list[VerdictRow]] = {}
+        for row in rows:
+            if row.measured is not None:
+                cells.setdefault(row.unit_key, []).append(row)
+        return [
+            unit.key
+            for unit in units
+            if not is_unavailable(unit)
+            and _age(content_sha256(unit, cells.get(unit.key, [])), found.get(unit.key, []))
+        ]
+
+
+@contextmanager
+def _runs_to_read(paper: str, tracking_uri: str) -> Iterator[tuple[Any, Found | None]]:
+    """Give a client and the paper's runs by unit; without runs where it was never tracked."""
     uri = checked_uri(tracking_uri)
     database = sqlite_file(uri)
     if database and not database.is_file():
-        return None
+        yield None, None
+        return
     with environment(QUIET), told_to_the_user(uri, paper):
         client = connect(uri)
         with environment(PATIENT_HTTP):
             experiment = client.get_experiment_by_name(paper)
-            if experiment is None:
-                return None
-            found = tracked_runs(client, experiment.experiment_id)
-            plans = [unit_run(unit, rows, own) for unit in units if not is_unavailable(unit)]
-            return {p.key: _difference(client, p, found.get(p.key, [])) for p in plans}
+            yield client, experiment and tracked_runs(client, experiment.experiment_id)
+
+
+def _age(content: str, present: Sequence[Any]) -> str:
+    """Say what is wrong with the runs of a record before their values are looked at."""
+    final = _final(present)
+    if len(final) != 1:
+        return "not tracked" if not final else f"tracked {len(final)} times"
+    current = final[0].data.tags.get(CONTENT_TAG) == content
+    return "" if current else "tracked before the record changed"
+
+
+def _final(present: Sequence[Any]) -> list[Any]:
+    return [run for run in present if run.info.status in FINAL_STATES]
 
 
 def _difference(client: Any, plan: TrackedRun, present: Sequence[Any]) -> str:
-    final = [run for run in present if run.info.status in FINAL_STATES]
-    if len(final) != 1:
-        return "not tracked" if not final else f"tracked {len(final)} times"
-    run = final[0]
-    if run.data.tags.get(CONTENT_TAG) != plan.content:
-        return "tracked before the record changed"
+    if age := _age(plan.content, present):
+        return age
+    (run,) = _final(present)
     planned: dict[str, list[tuple[float, int, int]]] = {}
     for name, value, at_ms, step in plan.metrics:
         planned.setdefault(name, []).append((value, at_ms, step))
@@ -200,7 +245,7 @@ def _bring_in_line(
 
     The new run is complete before an old one goes, so at no moment is there none.
     """
-    final = [run for run in present if run.info.status in FINAL_STATES]
+    final = _final(present)
     same = [run for run in final if run.data.tags.get(CONTENT_TAG) == plan.content]
     # A run that was put away once and restored must not win over the one that replaced it.
     same.sort(key=lambda run: SUPERSEDED_TAG in run.data.tags)
