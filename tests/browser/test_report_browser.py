@@ -480,6 +480,12 @@ def test_a_cell_and_its_record_say_why_and_how_to_doubt_it(page: Any, reference:
     assert "ldlrepro audit --unit" in page.locator(".view.on").inner_text()
 
 
+def test_a_cell_says_that_its_mean_is_over_seeds(page: Any, reference: Any) -> None:
+    asked(page, reference[0], "mslp Table 1 sjaffe CCA KL")
+    arrived(page, "#/cell/mslp/1/sjaffe/CCA/kl")
+    assert "(mean over 20 seeds)" in page.locator("tr.told p").first.inner_text()
+
+
 def test_which_method_is_best_on_sbu_3dfe_with_persons_apart(page: Any, reference: Any) -> None:
     asked(page, reference[0], "mslp persons apart s-BU_3DFE")
     arrived(page, "#/mslp/persons/sbu_3dfe")

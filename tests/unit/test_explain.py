@@ -93,3 +93,11 @@ def test_a_number_says_its_room_and_how_far_a_perfect_answer_is(
 ) -> None:
     facts = {"metric": metric, "printed": printed, "measured": measured, "noise": 0.0}
     assert said in " ".join(explain.summary("x", facts | {"verdict": verdict}))
+
+
+def test_a_mean_over_seeds_says_so_beside_the_number() -> None:
+    facts = {"verdict": "not run", "printed": "0.07", "measured": 0.0399, "measured_std": 0.012}
+    facts |= {"n_folds": 10, "source": "reference", "seeds": 20, "seeds_met": 0.0}
+    _, numbers, seeds = explain.summary("x", facts)
+    assert numbers.endswith("measured 0.040 ± 0.012 (mean over 20 seeds of 10 folds, reference)")
+    assert seeds == "0% of the 20 seeds meet the number."

@@ -139,7 +139,7 @@ def _worth(facts: Mapping[str, Any]) -> list[str]:
         number = _rounded(stated["measured"], facts)
         lines.append(f"Under the first reading of the text: {number}, {stated['verdict']}.")
     if seeds := facts.get("seeds"):
-        lines.append(f"Mean over {seeds} seeds; {facts['seeds_met']:.0%} of them meet the number.")
+        lines.append(f"{facts['seeds_met']:.0%} of the {seeds} seeds meet the number.")
     if evidence := facts.get("evidence"):
         rests_on = facts.get("rests_on")
         lines.append(f"Evidence: {IN_WORDS[evidence]}" + (f": {rests_on}." if rests_on else "."))
@@ -162,7 +162,8 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     if facts.get("measured_std") is not None:
         measured += f" ± {_rounded(facts['measured_std'], facts)}"
     off = f", {facts['difference']:+.1%}" if facts.get("difference") is not None else ""
-    folds = f"{facts['n_folds']} folds, " if facts.get("n_folds") else ""
+    seeds = f"mean over {facts['seeds']} seeds of " if facts.get("seeds") else ""
+    folds = f"{seeds}{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
 
 

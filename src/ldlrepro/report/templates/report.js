@@ -155,7 +155,8 @@
     const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
     const record = cell.querySelector("a.m")?.getAttribute("href");
     const reasons = reasonsOf(cell);
-    const numbers = [text(".m") ? `Measured ${text(".m")}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
+    const seeds = "seeds" in cell.dataset ? ` (mean over ${cell.dataset.seeds} seeds)` : "";
+    const numbers = [text(".m") ? `Measured ${text(".m")}${seeds}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
     mark(cell.closest("td"),
       h("p", null, numbers.join(", "), h("b", null, text(".v")), "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
       h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink()));
