@@ -62,9 +62,8 @@ def arena(args: argparse.Namespace) -> int:
     and a short program that fits the winner. A comparison that was stopped goes on. A public data
     set runs as the protocol of the arena says.
     """
-    path = Path(args.data)
-    if path.suffix or path.is_file():
-        return _own(args, path)
+    if _is_table(args.data):
+        return _own(args, Path(args.data))
     from ldlrepro.arena import runs
     from ldlrepro.catalogue import from_environment
     from ldlrepro.train.inputs import global_seed, make_inputs
@@ -72,7 +71,7 @@ def arena(args: argparse.Namespace) -> int:
     project = from_environment()
     name = project.id_called("dataset", args.data)
     if name not in project.data_set_ids:
-        _refuse_folder(path)
+        _refuse_folder(Path(args.data))
     data_set = project.data_set(name)
     _refuse_unused(args, data_set.id)
     if not args.of_workflow:
@@ -84,6 +83,11 @@ def arena(args: argparse.Namespace) -> int:
         rows = runs.write_predictions(data_set.id, HERE, Path(args.predictions))
         say(f"{rows:,} predictions: {args.predictions}")
     return 0
+
+
+def _is_table(name: str) -> bool:
+    """Tell a table of the user's from the id of a data set."""
+    return bool(Path(name).suffix) or Path(name).is_file()
 
 
 def _again(count: int, dataset: str, reference: Path) -> int:
@@ -212,6 +216,11 @@ def recommend(args: argparse.Namespace) -> int:
     judge = judge_here(args)
     project = judge.project
     if args.dataset:
+        if args.dataset not in project.data_set_ids and _is_table(args.dataset):
+            raise UserError(
+                f"{args.dataset} is no data set here. For a table of yours, "
+                f"type `ldlrepro arena {args.dataset} --labels A,B,C`"
+            )
         data_set = project.data_set(args.dataset)
         found = advice.recommend(judge, data_set, args.measure)
         return answer(args, found.lines, found.said, brief=best_of_each(found.lines)[:10])
