@@ -124,6 +124,7 @@ def test_commands_of_the_examples_are_understood():
             ["recommend", "yeast"],
             "These have it in their names: yeast_alpha, yeast_cdc, yeast_cold,",
         ),
+        (["recommend", "my.csv"], "type `ldlrepro arena my.csv --labels A,B,C`"),
         (["run", "mslp", "sjaffe", "aa_knn@gird"], "Did you mean 'aa_knn@grid'?"),
         (["leaderboard", "structrf_persons"], "`ldlrepro leaderboard --protocol structrf_persons`"),
         (["status", "--paper", "mslp"], "Give the paper without --paper."),
@@ -148,6 +149,14 @@ def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(
     assert err.startswith("ldlrepro")
     assert "Traceback" not in err
     assert out == ""
+
+
+def test_a_run_says_first_which_data_sets_its_protocol_has(checkout, ask):
+    status, _, err = ask("run", "structrf_persons", "jura", "mslp")
+    assert status == 2
+    assert err.startswith("No paper asks for jura under the protocol structrf_persons")
+    assert "Its data sets are sbu_3dfe and sjaffe." in " ".join(err.split())
+    assert "No paper" not in ask("run", "structrf_persons", "sjaffe", "mslp")[2]
 
 
 def test_a_place_where_nothing_can_be_written_is_named_in_one_line(checkout, ask):

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ldlrepro.cli.here import HERE, plan_here
-from ldlrepro.cli.output import answer, counted, outcome
+from ldlrepro.cli.output import answer, counted, outcome, paragraph
 from ldlrepro.cli.verb import (
     DATASET,
     IDS,
@@ -28,6 +28,7 @@ from ldlrepro.core.progress import say
 
 if TYPE_CHECKING:
     from ldlrepro.judge.trials import Line
+    from ldlrepro.plan import Plan, Unit
 
 
 @verb(
@@ -57,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     unit = plan.unit(args.protocol, args.dataset, args.method)
     unit.method.refuse_mistakes()
     seed = global_seed(plan.project, args.seed)
+    if not args.of_workflow and (said := _not_planned(plan, unit)):
+        say(paragraph(said))
     if args.inputs:
         make_unit_inputs(plan.project, unit, seed, HERE)
     failed, lacking = by_hand.run(
@@ -72,6 +75,21 @@ def run(args: argparse.Namespace) -> int:
         command = f"ldlrepro run {' '.join(unit.ids)} --inputs"
         say(f"not run: {lacking}\nWhen the missing part is there, type `{command}`.")
     return outcome(not (failed or lacking), args.of_workflow)
+
+
+def _not_planned(plan: Plan, unit: Unit) -> str:
+    """Name the data sets of a protocol, if the unit's is none of them; else return ''."""
+    from ldlrepro.judge.verdicts import listed
+
+    protocol, data_set = unit.protocol, unit.data_set
+    units = plan.units(plan.project.paper(protocol.paper))
+    names = sorted({other.data_set.id for other in units if other.protocol == protocol})
+    if not names or data_set.id in names:
+        return ""
+    return (
+        f"No paper asks for {data_set.id} under the protocol {protocol.id}, "
+        f"so no printed number is compared with it. Its data sets are {listed(names)}."
+    )
 
 
 @verb(
