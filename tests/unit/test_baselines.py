@@ -95,6 +95,27 @@ def test_it_is_said_which_protocols_keep_people_apart(tmp_path, monkeypatch, cap
     assert "mslp_persons and structrf_persons keep people apart; in the others the same" in said
 
 
+def test_what_can_be_cited_comes_first_and_what_cannot_only_where_all_is_asked_for(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+
+    def shown(*more: str) -> list[list[str]]:
+        names = ["sa_bfgs", "structrf", "aa_knn", "structrf@no_replacement"]
+        asked = ["--dataset", "sjaffe", "--protocol", "structrf_contiguous", "--method", *names]
+        assert cli.main(["baselines", *asked, "--wide", *more]) == 0
+        out = capsys.readouterr().out
+        return [line.split() for line in out.splitlines() if " structrf_contiguous " in line]
+
+    first, whole = shown(), shown("--all")
+    marks = [row[6] == "yes" for row in whole]
+    assert marks == sorted(marks)
+    assert [row[:4] for row in first] == [row[:4] for row in whole[: marks.count(False)]]
+    assert 0 < len(first) < len(whole)
+    means = [float(row[3]) for row in first]
+    assert means == sorted(means)
+
+
 # ---------------------------------------------------------------------- badges
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import answers_of, judge_here, papers_of
-from ldlrepro.cli.output import answer, counted, paragraph, show
+from ldlrepro.cli.output import FIRST_ROWS, answer, counted, paragraph, show
 from ldlrepro.cli.verb import IDS, PAPERS, takes, verb
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.core.progress import say, waiting
 
 if TYPE_CHECKING:
+    from ldlrepro.report.baselines import Baseline
     from ldlrepro.report.leaderboard import Standings
 
 DECIMALS = 12
@@ -130,6 +131,7 @@ def baselines(args: argparse.Namespace) -> int:
     """Give numbers to cite for every method that ran: means and standard deviations over folds,
     with the folds, the settings and the code behind them.
     """
+    from ldlrepro.judge.measures import directions
     from ldlrepro.report.baselines import collect, document, of_persons, write_folder
 
     judge = judge_here(args)
@@ -158,22 +160,50 @@ def baselines(args: argparse.Namespace) -> int:
         return 0
     if not found:
         raise UserError("no complete record fits that. `ldlrepro status` says what has run.")
-    lines = [_to_read(baseline.line()) for baseline in found]
-    said = (
-        f"{counted(len(found), 'mean')} of {shown} over the folds of complete records. To cite "
-        "them, write a folder with --out; it has the folds and the settings behind each. Do not "
-        "cite one that is by print: printed numbers, or a look at test rows, chose its settings. "
-        f"{of_persons(found)}"
-    )
-    return answer(args, lines, said, first=6)
+    up = directions(judge.project).get(str(shown)) == "higher"
+    found.sort(key=lambda one: _citable_first(one, up))
+    lines = [_to_read(one) for one in found]
+    if all(line["people apart"] is None for line in lines):
+        lines = [{name: line[name] for name in line if name != "people apart"} for line in lines]
+    citable = [line for line in lines if not line["by print"]]
+    marked = args.all or not citable
+    first = list(lines[0]).index("by print") + marked
+    said = [f"{counted(len(found), 'mean')} of {shown} over the folds of complete records."]
+    if citable:
+        said.append(f"You can cite {len(citable)}, here protocol by protocol, the best first.")
+    if others := len(lines) - len(citable):
+        where = "They are marked by print." if marked else "They are left out; --all shows them."
+        said.append(
+            "Printed numbers, or a look at test rows, chose the settings of "
+            f"{'the other ' * bool(citable)}{others}, so do not cite those. {where}"
+        )
+    said.append("To cite, write a folder with --out: it has the folds and settings behind each.")
+    return answer(args, lines, " ".join([*said, of_persons(found)]), first, citable[:FIRST_ROWS])
 
 
-def _to_read(line: Mapping[str, Any]) -> dict[str, Any]:
+def _citable_first(baseline: Baseline, up: bool) -> tuple[Any, ...]:
+    """Order by use to a reader: what can be cited, people apart, each protocol from its best on."""
+    unit = baseline.unit
+    mean = -baseline.mean if up else baseline.mean
+    apart = _keeps_apart(baseline)
+    return unit.method.by_print, unit.data_set.id, not apart, unit.protocol.id, mean
+
+
+def _keeps_apart(baseline: Baseline) -> bool | None:
+    """Tell whether nobody is in training and test rows; None where persons are not known."""
+    from ldlrepro.report.baselines import keeps_apart
+
+    unit = baseline.unit
+    return keeps_apart(unit.protocol, unit.data_set) if unit.data_set.names_persons else None
+
+
+def _to_read(baseline: Baseline) -> dict[str, Any]:
     """Return a line of numbers to cite, what matters most first, with four significant digits."""
+    line = baseline.line()
     numbers = ("mean", "std", "seeds low", "seeds high")
     given = {name: line[name] for name in numbers if line[name] is not None}
     # A sum that ends at -2e-17 is zero.
     told = {name: f"{round(value, DECIMALS) + 0.0:.4g}" for name, value in given.items()}
     first = {name: line[name] for name in ("method", "dataset", "protocol", "mean", "std")}
-    by_print = {"by print": "yes" if line["by print"] else ""}
-    return first | by_print | {**line, **by_print, **told}
+    marks = {"people apart": _keeps_apart(baseline), "by print": "yes" * line["by print"]}
+    return first | marks | {**line, **marks, **told}
