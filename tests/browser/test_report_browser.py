@@ -497,6 +497,15 @@ def test_which_method_is_best_on_sbu_3dfe_with_persons_apart(page: Any, referenc
     assert first.locator("td, th").first.inner_text() == "CCA (settings chosen by print)"
 
 
+def test_a_phone_shows_how_far_papers_are_apart_and_we(page: Any, reference: Any) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(address(reference[0], "#/contradictions"))
+    settle(page)
+    for name in ("times", "ours"):
+        head = page.locator(".view.on thead th", has_text=name).bounding_box()
+        assert head["x"] + head["width"] <= PHONE["width"]
+
+
 def test_a_phone_shows_which_method_to_use_on_a_data_set_and_how_sure_that_is(browser, reference):
     context = browser.new_context(viewport=PHONE)
     page = context.new_page()
