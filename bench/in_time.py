@@ -1,4 +1,4 @@
-"""How near the method that ten minutes recommend comes to the best that an hour finds.
+"""How near the method that ten minutes recommend comes to the one that an hour recommends.
 
     python -m bench.in_time movie natural_scene scut_fbp fgnet_features
 

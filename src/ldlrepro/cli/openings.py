@@ -27,7 +27,7 @@ def _of_few(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
 
 
 def _simpler(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
-    """Say how many of the met numbers simpler answers meet; '' where none was asked."""
+    """Count the met numbers that simpler answers meet too; '' where none was compared."""
     from ldlrepro.judge.verdicts import MET, listed
 
     met = [row.yardsticks for rows in groups.values() for row in rows if row.verdict in MET]
