@@ -35,7 +35,8 @@ def method(name: str) -> Method:
     return made.placed(name, Path("method.yaml"), SimpleNamespace())
 
 
-PROJECT = SimpleNamespace(method=method)
+TABLES = {"1": SimpleNamespace(experiment="")}
+PROJECT = SimpleNamespace(method=method, paper=lambda _: SimpleNamespace(tables=TABLES))
 
 
 def unit(method: str, kl: float, depths: tuple[int, ...] = (2, 5, 5)) -> UnitScores:
@@ -91,8 +92,9 @@ def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_firs
 def test_a_number_says_its_room_and_how_far_a_perfect_answer_is(
     verdict, metric, printed, measured, said
 ) -> None:
-    facts = {"metric": metric, "printed": printed, "measured": measured, "noise": 0.0}
-    assert said in " ".join(explain.summary("x", facts | {"verdict": verdict}))
+    row = VerdictRow("x", "1", "faces", "", "F", metric, printed, "", "lower", verdict)
+    facts = explain.facts_of(dataclasses.replace(row, measured=measured), answer("x"), PROJECT)
+    assert said in " ".join(explain.summary("x", facts))
 
 
 def test_a_mean_over_seeds_says_so_beside_the_number() -> None:

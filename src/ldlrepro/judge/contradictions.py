@@ -12,10 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ldlrepro.judge.verdicts import MISPRINT, VerdictRow
-
-PERFECT = {"cosine": 1.0, "intersection": 1.0, "fidelity": 1.0}
-"""The best value of measures whose best value is not zero."""
+from ldlrepro.judge.verdicts import MISPRINT, VerdictRow, loss
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Contradiction:
     def times(self) -> float:
         """How many times farther from a perfect value the worst number is than the best."""
         sound = [row for row in self.rows if row.paper not in self.misprints]
-        lost = [abs(PERFECT.get(self.metric, 0.0) - float(row.printed)) for row in sound]
+        lost = [loss(self.metric, float(row.printed)) for row in sound]
         if len(lost) < 2:
             return 1.0
         return max(lost) / min(lost) if min(lost) > 0 else math.inf
@@ -55,7 +52,7 @@ class Contradiction:
     def ours(self) -> float | None:
         """The same of our numbers; None where fewer than two were measured."""
         values = [row.measured for row in self.rows if row.measured is not None]
-        lost = [abs(PERFECT.get(self.metric, 0.0) - value) for value in values]
+        lost = [loss(self.metric, value) for value in values]
         return max(lost) / min(lost) if len(lost) > 1 and min(lost) > 0 else None
 
 

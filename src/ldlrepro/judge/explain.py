@@ -14,7 +14,6 @@ from ldlrepro.catalogue.project import plain
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
-from ldlrepro.judge.contradictions import PERFECT
 from ldlrepro.judge.misses import in_sentences
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import (
@@ -25,6 +24,7 @@ from ldlrepro.judge.verdicts import (
     JUDGED,
     MET,
     NEITHER,
+    PERFECT,
     PREDICTED,
     REPEATS,
     SAME,
@@ -70,6 +70,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
     facts: dict[str, Any] = {"cell": row.cell}
     facts |= {key: value for key, value in asdict(row).items() if value not in ("", None)}
     facts["holds"] = row.whether_it_holds
+    if row.metric in PERFECT:
+        facts["loss difference"] = row.loss_difference
     if row.reason and (where := in_sentences(row.reason)[1]):
         facts["shown by"] = shown_by(where, project)
     if row.stated:
@@ -182,13 +184,13 @@ def _tolerance(facts: Mapping[str, Any]) -> str:
 
 def _lost(facts: Mapping[str, Any]) -> str:
     """Say how far the distance from a perfect answer is off, where 1% of the number hides it."""
-    best = PERFECT.get(facts["metric"])
-    printed = best and best - float(facts["printed"])
-    if not printed or facts["verdict"] == EXACT:
+    off = facts.get("loss difference")
+    if off is None or facts["verdict"] == EXACT:
         return ""
-    off = (best - facts["measured"]) / printed - 1
     told = f"{abs(off):.0%} {'larger' if off > 0 else 'smaller'} than in print"
-    distance = f"{best:g} - {facts['metric']}, the distance from a perfect answer"
+    distance = (
+        f"{PERFECT[facts['metric']]:g} - {facts['metric']}, the distance from a perfect answer"
+    )
     return f"{distance}, is {told}." if abs(off) > FAR_OFF else ""
 
 

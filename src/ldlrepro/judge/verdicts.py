@@ -27,6 +27,8 @@ OVER = {
     ),
 }
 OTHER_SETTINGS = "measured with other settings than the configuration has today; to be run again"
+PERFECT = {"cosine": 1.0, "intersection": 1.0, "fidelity": 1.0}
+"""The best value of measures whose best value is not zero."""
 SAME = 0.01
 """Relative difference up to which a number is reproduced."""
 SEED_DEVIATIONS = 2.0
@@ -100,6 +102,14 @@ class VerdictRow:
     """The same of yardsticks that are not asked of this method, where they have a record."""
     other_settings: bool = False
     """Whether the record was made with other settings than the configuration has today."""
+
+    @property
+    def loss_difference(self) -> float | None:
+        """The relative difference of both distances from a perfect value."""
+        if self.metric not in PERFECT or self.measured is None or not self.printed:
+            return self.difference
+        printed = loss(self.metric, float(self.printed))
+        return loss(self.metric, self.measured) / printed - 1 if printed else None
 
     @property
     def as_stated(self) -> VerdictRow:
@@ -179,6 +189,11 @@ class VerdictRow:
         if self.setting:
             parts.insert(3, self.setting)
         return "/".join(parts)
+
+
+def loss(metric: str, value: float) -> float:
+    """Return how far a number is from a perfect value."""
+    return abs(PERFECT.get(metric, 0.0) - value)
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -6,8 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from ldlrepro.judge.contradictions import PERFECT
-from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.judge.verdicts import PERFECT, VerdictRow
 from ldlrepro.plan.printed import DELTA, TIMES
 from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage
 from ldlrepro.report.svg import SOFT, Sheet, blank, text_width
@@ -47,7 +46,7 @@ def agreement_figure(page: PaperPage) -> Figure:
     printed = [
         row for row in page.rows if row.metric not in TIMES and not row.metric.startswith(DELTA)
     ]
-    sizes = sorted(abs(gap) for row in printed if (gap := _gap(row)) is not None)
+    sizes = sorted(abs(gap) for row in printed if (gap := row.loss_difference) is not None)
     if not sizes:
         return Figure(title, blank("no printed number has been measured yet"))
     half, most = (sizes[math.ceil(share * len(sizes)) - 1] for share in (0.5, 0.9))
@@ -71,15 +70,6 @@ def agreement_figure(page: PaperPage) -> Figure:
     return Figure(title, next(images), caption, _counts(page), next(images))
 
 
-def _gap(row: VerdictRow) -> float | None:
-    """Return how far a number is from print, as a share of the print or of its distance from 1."""
-    if row.metric not in PERFECT or row.measured is None or not row.printed:
-        return row.difference
-    printed = float(row.printed)
-    distance = abs(PERFECT[row.metric] - printed)
-    return (printed - row.measured) / distance if distance else None
-
-
 def _name(page: PaperPage, metric: str) -> str:
     lost = f"{PERFECT[metric]:g} − " if metric in PERFECT else ""
     return f"{lost}{page.measure(metric)}"
@@ -90,12 +80,12 @@ def _percent(share: float) -> str:
 
 
 def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
-    rows = [row for row in printed if _gap(row) is not None]
+    rows = [row for row in printed if row.loss_difference is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
     titles = [_name(page, measure) for measure in measures]
     sheet, left, top = Sheet(), 16 + text_width(titles, LETTERS), 10
     bottom, right = top + ROW * len(measures), width - 20
-    places = [_place(_gap(row) or 0.0) for row in rows]
+    places = [_place(row.loss_difference or 0.0) for row in rows]
     least, most = min(*places, _place(-0.01)), max(*places, _place(0.01))
     begin, unit = left + 12, (right - left - 24) / (most - least)
 
@@ -121,7 +111,7 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
         for place, row in enumerate(mine):
             # A fixed spread keeps points apart and the drawing the same on every run.
             height = measures.index(row.metric) + 0.5 + ((place * 7) % 11 - 5) / 18
-            x = across(_place(_gap(row) or 0.0))
+            x = across(_place(row.loss_difference or 0.0))
             _mark(sheet, verdict, x, top + ROW * height)
         if mine:
             share = _share(mine, [row for row in printed if row.verdict == verdict])
@@ -173,7 +163,7 @@ def _counts(page: PaperPage) -> list[list[str]]:
     found = [["measure", "printed", *VERDICT_SIGNS, "median difference, %"]]
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
-        sizes = [abs(gap) for row in mine if (gap := _gap(row)) is not None]
+        sizes = [abs(gap) for row in mine if (gap := row.loss_difference) is not None]
         median = f"{100 * statistics.median(sizes):.1f}" if sizes else ""
         counts = [sum(row.verdict == verdict for row in mine) for verdict in VERDICT_SIGNS]
         found.append([_name(page, metric), str(len(mine)), *map(str, counts), median])

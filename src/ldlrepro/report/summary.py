@@ -18,7 +18,6 @@ from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import all_looks
-from ldlrepro.judge.contradictions import PERFECT
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
@@ -26,6 +25,7 @@ from ldlrepro.judge.verdicts import (
     EVIDENCE,
     JUDGED,
     MET,
+    PERFECT,
     REPRODUCED,
     SAME,
     SEED_DEVIATIONS,
@@ -114,11 +114,9 @@ def under_doubt(rows: Rows) -> str:
 
 def _is_far_from_perfect(row: VerdictRow) -> bool:
     """Tell whether a measure whose perfect value is 1 meets the print only by its size."""
-    if row.metric not in PERFECT or row.measured is None:
-        return False
-    printed = float(row.printed)
-    far = max(SAME * (PERFECT[row.metric] - printed), SEED_DEVIATIONS * row.noise)
-    return abs(row.measured - printed) > far
+    off = abs(row.difference or 0.0) * float(row.printed)
+    is_far = abs(row.loss_difference or 0.0) > SAME and off > SEED_DEVIATIONS * row.noise
+    return row.metric in PERFECT and is_far
 
 
 def own_table(rows: Rows) -> str:
