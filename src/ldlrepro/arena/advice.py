@@ -10,7 +10,8 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +34,9 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import UnitScores, is_complete
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True)
 class SameFolds:
@@ -40,6 +44,7 @@ class SameFolds:
 
     sources: str
     """Protocols, with commas."""
+    measure: str
     scores: dict[str, np.ndarray]
     """Method -> the measure fold by fold."""
     seconds: dict[str, float]
@@ -51,6 +56,52 @@ class SameFolds:
     """Training and tested rows of a fold."""
     apart: bool
     """Whether persons are kept whole."""
+
+    @cached_property
+    def means(self) -> dict[str, float]:
+        """Return the measure of each method, averaged over folds, the best first."""
+        means = {name: float(values.mean()) for name, values in self.scores.items()}
+        return dict(sorted(means.items(), key=lambda item: self._sign * item[1]))
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if better(self.measure) == "lower" else -1.0
+
+    @property
+    def first(self) -> str:
+        return next(iter(self.means))
+
+    @property
+    def folds(self) -> int:
+        return len(self.scores[self.first])
+
+    def gain(self, name: str) -> float:
+        """Return what a method gains over the mean of the training labels, as a share."""
+        return self._sign * (1 - self.means[name] / self.means[self.mean])
+
+    def p(self, name: str) -> float:
+        """Return the probability of a difference from the first method as large by chance."""
+        gains = self.scores[self.first] - self.scores[name]
+        return corrected_t(gains, self.train, self.test)
+
+    @cached_property
+    def others(self) -> list[str]:
+        """Return the best kind of each method but the first one and the mean."""
+        best = best_of_each({"method": name} for name in self.means)
+        return [row["method"] for row in best[1:] if row["method"] != self.mean]
+
+    @cached_property
+    def tied(self) -> list[str]:
+        """Return those of them that the folds cannot tell from the first."""
+        return [name for name in self.others if self.p(name) > ALPHA]
+
+    @property
+    def doubts(self) -> str:
+        """Say whether chance alone could give the gain, and how many others are tied."""
+        alike = f"{len(self.tied)} of {len(self.others)} other methods"
+        return " Chance alone could give that gain." * (self.p(self.mean) > ALPHA) + (
+            f" {self.folds} folds cannot tell {alike} from it." * bool(self.tied)
+        )
 
 
 @dataclass(frozen=True)
@@ -94,7 +145,7 @@ def recommend(judge: Judge, data_set: DataSet, measure: str) -> Advice:
         raise UserError(
             f"nothing has run on {data_set.id} yet. Type `ldlrepro arena {data_set.id}`"
         )
-    return _advice(data_set, max(fitting, key=lambda one: len(one.scores)), measure)
+    return _advice(data_set, max(fitting, key=lambda one: len(one.scores)))
 
 
 def _of_arena(judge: Judge, data_set: DataSet, measure: str) -> Iterator[SameFolds]:
@@ -102,8 +153,12 @@ def _of_arena(judge: Judge, data_set: DataSet, measure: str) -> Iterator[SameFol
     if data_set.id not in paths:
         return
     path = paths[data_set.id]
-    rows = read({data_set.id: path})
     facts = json.loads(path.with_name("facts.json").read_text(encoding="utf-8"))
+    yield of_arena(read({data_set.id: path}), measure, facts["persons"] > 0)
+
+
+def of_arena(rows: pd.DataFrame, measure: str, apart: bool) -> SameFolds:
+    """Return the lines of the arena on one data set."""
     scores = {
         f"{method}, {kind}": part.sort_values("fold")[measure].to_numpy()
         for (method, kind), part in rows.groupby(["method", "kind"])
@@ -111,12 +166,9 @@ def _of_arena(judge: Judge, data_set: DataSet, measure: str) -> Iterator[SameFol
     }
     paid = costs(rows)["cost_s"]
     seconds = {f"{method}, {kind}": paid[method, kind] for method, kind in paid.index}
-    folds = len(next(iter(scores.values())))
+    folds = rows["fold"].nunique()
     whole = {name: values for name, values in scores.items() if len(values) == folds}
-    test = facts["rows"] / folds
-    mean = f"{MEAN}, default"
-    train = facts["rows"] - test
-    yield SameFolds(ARENA, whole, seconds, mean, train, test, facts["persons"] > 0)
+    return SameFolds(ARENA, measure, whole, seconds, f"{MEAN}, default", folds - 1, 1, apart)
 
 
 def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[SameFolds]:
@@ -137,6 +189,7 @@ def _of_protocols(judge: Judge, data_set: DataSet, measure: str) -> Iterator[Sam
         protocols = dict.fromkeys(one.protocol for one in members)
         yield SameFolds(
             ", ".join(protocols),
+            measure,
             {one.method: np.array(one.values(measure)) for one in members},
             {one.method: float(np.median([row.fit_s for row in one.rows])) for one in members},
             "train_mean",
@@ -152,43 +205,25 @@ def _may_be_used(method: Method) -> bool:
     return not (method.sees_test_labels or method.by_print or is_reading)
 
 
-def _advice(data_set: DataSet, found: SameFolds, measure: str) -> Advice:
-    sign = 1.0 if better(measure) == "lower" else -1.0
-    means = {name: float(values.mean()) for name, values in found.scores.items()}
-    order = sorted(means, key=lambda name: sign * means[name])
-    first, floor = order[0], means[found.mean]
-
-    ps = {
-        name: corrected_t(found.scores[first] - values, found.train, found.test)
-        for name, values in found.scores.items()
-        if name != first
-    }
-
-    def gain(name: str) -> float:
-        return sign * (1 - means[name] / floor)
-
+def _advice(data_set: DataSet, found: SameFolds) -> Advice:
+    ps = {name: found.p(name) for name in found.means if name != found.first}
     lines = [
         {
             "method": name,
-            measure: f"{means[name]:.4f}",
-            "gain": f"{gain(name):.0%}",
+            found.measure: f"{mean:.4f}",
+            "gain": f"{found.gain(name):.0%}",
             "p": shown_p(ps[name]) if name in ps else "",
             "tied": ps[name] > ALPHA if name in ps else None,
         }
-        for name in order
+        for name, mean in found.means.items()
     ]
-    others = [row for row in best_of_each(lines)[1:] if row["method"] != found.mean]
-    tied = {row["method"]: found.seconds[row["method"]] for row in others if row["tied"]}
-    folds = len(found.scores[first])
-    p = ps.get(found.mean, 1.0)
-    alike = f"{folds} folds cannot tell {len(tied)} of {len(others)} other methods from it. "
-    alike *= bool(tied)
-    chance = " Chance alone could give that gain." * (p > ALPHA)
     said = (
-        f"{use(first, tied)} On {data_set.title} its {titled(measure)} is {means[first]:.4f}, "
-        f"{gain(first):.0%} better than the mean of the training labels (p = {p:.2g}).{chance} "
+        f"{use(found.first, {name: found.seconds[name] for name in found.tied})} "
+        f"On {data_set.title} its {titled(found.measure)} is {found.means[found.first]:.4f}, "
+        f"{found.gain(found.first):.0%} better than the mean of the training labels "
+        f"(p = {found.p(found.mean):.2g}).{found.doubts} "
         f"It is the best of {len(lines)} lines on these rows: expect a little less. "
-        f"{alike}No p is corrected for the number of comparisons. "
+        "No p is corrected for the number of comparisons. "
         f"Folds: {found.sources}{', persons whole' if found.apart else ''}."
     )
     return Advice(said, lines)

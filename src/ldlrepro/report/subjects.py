@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldl.comparison.contenders import MEAN
-from ldl.comparison.result import ALPHA, corrected_t, titled
-from ldlrepro.arena.standings import best_of_each, method_of, spoken
+from ldl.comparison.result import titled
+from ldlrepro.arena.advice import of_arena
+from ldlrepro.arena.standings import spoken
 from ldlrepro.judge.tallies import Tally, tally
 
 if TYPE_CHECKING:
@@ -76,26 +76,13 @@ def leads(board: Standings) -> dict[str, Lead]:
 
 
 def _lead(rows: pd.DataFrame, measure: str) -> Lead:
-    folds = rows.pivot_table(measure, "fold", ["method", "kind"]).dropna(axis=1)
-    folds.columns = [", ".join(names) for names in folds.columns]
-    mean = f"{MEAN}, default"
-    order = folds.mean().sort_values(kind="stable").index
-    best = best_of_each({"method": str(name)} for name in order)
-    first, *others = [line["method"] for line in best]
-
-    def is_tied(name: str) -> bool:  # training rows are to test rows as other folds to one
-        return corrected_t(folds[first] - folds[name], len(folds) - 1, 1) > ALPHA
-
-    others = [name for name in others if method_of(name) != MEAN]
-    tied = sum(map(is_tied, others))
-    gain = f"{1 - folds[first].mean() / folds[mean].mean():.0%}"
-    chance = " Chance alone could give that gain." if is_tied(mean) else ""
+    found = of_arena(rows, measure, apart=False)
+    first, gain = spoken(found.first), f"{found.gain(found.first):.0%}"
     said = (
-        f"{spoken(first)} leads in the arena. Its {titled(measure)} is {folds[first].mean():.4f}, "
-        f"{gain} below that of the training mean.{chance} {len(folds)} folds cannot tell {tied} of "
-        f"{len(others)} other methods from it."
+        f"{first} leads in the arena. Its {titled(measure)} is {found.means[found.first]:.4f}, "
+        f"{gain} better than that of the training mean.{found.doubts}"
     )
-    return Lead(spoken(first), f"{gain}, {tied} of {len(others)} tied", said)
+    return Lead(first, f"{gain}, {len(found.tied)} of {len(found.others)} tied", said)
 
 
 def data_sets(pages: Iterable[PaperPage], leading: Mapping[str, Lead]) -> list[Subject]:
