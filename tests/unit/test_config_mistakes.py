@@ -27,6 +27,7 @@ MISTAKES = [
     (METHOD, "class:", "scaling: minmax\nclass:", ["'minmax'", "'minmax01'?", "l2row"]),
     (METHOD, "threads: 1", "threads: many", ["resources.threads", "'many'", "integer"]),
     (DATASET, "drawn_table", "drawn_tabel", ["'drawn_tabel'", "Did you mean 'drawn_table'?"]),
+    (METHOD, "threads: 1", "threads: 0", ["resources.threads: 0 should be greater than or equal"]),
     (PAPER, "folds: 4, ", "", ["protocols.tiny", "missing key folds"]),
     (PAPER, "datasets: [toy]", "datasets: [toyy]", ["datasets: 'toyy'", "'toy'?"]),
     (RUN, "papers:", "paper:", ["'paper'", "Did you mean 'papers'?", "missing key papers"]),

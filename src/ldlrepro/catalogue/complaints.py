@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,47 +14,22 @@ if TYPE_CHECKING:
 
     from ldlrepro.catalogue.entries import Entry
 
-KINDS = {
-    "string": "string",
-    "int": "integer",
-    "float": "number",
-    "bool": "boolean",
-    "tuple": "array",
-    "list": "array",
-    "dict": "object",
-    "mapping": "object",
-    "model": "object",
-}
-"""Word of pydantic's for a kind of value -> that of JSON, which editors use."""
 Path = tuple[Any, ...]
-LIMITS = {
-    "greater_than_equal": ("ge", "is less than the minimum of"),
-    "greater_than": ("gt", "is less than or equal to the minimum of"),
-    "less_than_equal": ("le", "is greater than the maximum of"),
-    "less_than": ("lt", "is greater than or equal to the maximum of"),
-}
-LENGTHS = {
-    "too_short": "is too short",
-    "too_long": "is too long",
-    "string_too_short": "should be non-empty",
-}
-
-
 OF_KEYS = ("missing", "extra_forbidden")
+APART = (*OF_KEYS, "literal_error", "keys")
+"""Kinds that are not told as what a value should be."""
 
 
 def complaints(error: ValidationError, model: type[Entry], tree: dict[str, Any]) -> list[str]:
     """Return one line for each mistake, sorted."""
     whole = schema(model)
     groups: dict[tuple[Any, ...], list[Any]] = {}
-    for number, each in enumerate(error.errors(include_url=False)):
+    for each in error.errors(include_url=False):
         kind, loc = each["type"], each["loc"]
-        of_keys = kind in OF_KEYS
-        path = _in_file(loc[:-1] if of_keys else loc, tree)
-        # All unknown keys of a place are one complaint, and so are all that are missing there.
-        group = (path, kind) if of_keys else (path, kind, number)
-        groups.setdefault(group, []).append(each)
-    lines = [_line(path, kind, group, whole) for (path, kind, *_), group in groups.items()]
+        path = _in_file(loc[:-1] if kind in OF_KEYS else loc, tree)
+        # All unknown keys of a place are one complaint, and so is all that a value should be.
+        groups.setdefault((path, kind if kind in APART else ""), []).append(each)
+    lines = [_line(path, kind, group, whole) for (path, kind), group in groups.items()]
     return sorted(dict.fromkeys(lines))
 
 
@@ -68,27 +44,20 @@ def _line(path: Path, kind: str, group: list[Any], whole: dict[str, Any]) -> str
             f"{prefix}unknown key '{key}'.{nearest(str(key), known)} Allowed: {', '.join(known)}"
             for key in (each["loc"][-1] for each in group)
         )
-    return prefix + _of_value(kind, group[0]["input"], group[0], path, whole)
-
-
-def _of_value(kind: str, value: Any, error: Any, path: Path, whole: dict[str, Any]) -> str:
-    context = error.get("ctx", {})
+    value = group[0]["input"]
     if kind == "literal_error":
         allowed = [str(word) for choice in _choices(path, whole) for word in _words(choice)]
         hint = nearest(str(value), allowed)
-        return f"'{value}' is not allowed.{hint} Allowed: {', '.join(allowed)}"
-    if kind in LIMITS:
-        limit, words = LIMITS[kind]
-        return f"{value!r} {words} {context[limit]:g}"
-    if kind in LENGTHS:
-        return f"{value!r} {LENGTHS[kind]}"
-    if kind == "string_pattern_mismatch":
-        return f"{value!r} does not match {context['pattern']!r}"
-    if wanted := KINDS.get(kind.removesuffix("_type")):
-        choices = _choices(path, whole)
-        several = " or ".join(choice["type"] for choice in choices) if len(choices) > 1 else ""
-        return f"{value!r} should be of type {several or wanted}"
-    return str(error["msg"])
+        return f"{prefix}'{value}' is not allowed.{hint} Allowed: {', '.join(allowed)}"
+    if kind == "keys":
+        return prefix + "; ".join(each["msg"] for each in group)
+    return f"{prefix}{value!r} {' or '.join(dict.fromkeys(map(_should, group)))}"
+
+
+def _should(error: Any) -> str:
+    """Return what pydantic says a value should be, with YAML's words for kinds of values."""
+    said = re.sub(r"^\w+ (?=should )| (or instance of|after validation).*", "", error["msg"])
+    return said.replace("tuple", "list").replace("dictionary", "mapping")
 
 
 def _words(node: dict[str, Any]) -> list[Any]:
