@@ -31,6 +31,7 @@ from ldlrepro.audit.seals import check_seals
 from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.files import write_text
+from ldlrepro.core.groups import grouped
 from ldlrepro.core.workspace import RESULTS
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import is_complete, origins
@@ -253,9 +254,7 @@ def failures(found: Mapping[str, Any]) -> list[str]:
     """
     lines = []
     for check in found["checks"]:
-        reasons: dict[str, list[Mapping[str, str]]] = {}
-        for remark in check["failed"]:
-            reasons.setdefault(remark["text"], []).append(remark)
+        reasons = grouped(check["failed"], lambda remark: str(remark["text"]))
         lines += [f"{check['id']}: {_reason(same)}" for same in list(reasons.values())[:REASONS]]
         if len(reasons) > REASONS:
             lines.append(f"{check['id']}: {len(reasons) - REASONS} more reasons are in audit.html.")

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from ldlrepro.audit import Check
-from ldlrepro.catalogue import DataSet, Paper, Project, Protocol, digests
-from ldlrepro.core.checksums import Content, mismatch
+from ldlrepro.catalogue import DataSet, Paper, Project, Protocol, RawFile, digests
+from ldlrepro.core.checksums import mismatch
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import DataUnavailable, load_ready
@@ -124,7 +124,7 @@ def check_data(scope: Scope) -> Check:
                 if path is None:
                     check.skip(file["name"], "unpacked: its images count in the digest of the rows")
                 else:
-                    known = Content(file["sha256"], file["bytes"])
+                    known = RawFile(name="any", sha256=file["sha256"], bytes=file["bytes"])
                     wrong = [mismatch(path, each) for each in (stated.get(name, known), known)]
                     check.judge(str(path), next(filter(None, wrong), ""), again)
             found = fingerprint_of(data_set, data, where)

@@ -11,7 +11,7 @@ from pathlib import Path
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, counted, paragraph
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, duration, positive, takes, verb
-from ldlrepro.core.errors import UserError, nearest, unknown
+from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say
 
 TIME, MEASURE = 600.0, "kl"
@@ -209,10 +209,7 @@ def recommend(args: argparse.Namespace) -> int:
     from ldlrepro.cli.here import judge_here
 
     if args.measure not in BETTER:
-        raise UserError(
-            f"no measure '{args.measure}'.{nearest(args.measure, BETTER)} "
-            f"Choose from: {', '.join(BETTER)}"
-        )
+        raise unknown("measure", args.measure, BETTER)
     judge = judge_here(args)
     project = judge.project
     if args.dataset:

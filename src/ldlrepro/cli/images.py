@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ldlrepro.cli.here import HERE, plan_here
 from ldlrepro.cli.output import answer, counted, paragraph
 from ldlrepro.cli.verb import DATASET, count, flag, takes, verb
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import ProgressLine, StatusLine
 
 if TYPE_CHECKING:
@@ -151,10 +151,7 @@ def _show(args: argparse.Namespace, faces: FaceSet) -> int:
     from ldlrepro.data.images.faces import KINDS
 
     if args.show not in KINDS:
-        known = ", ".join(KINDS)
-        raise UserError(
-            f"no problem '{args.show}'.{nearest(args.show, KINDS)} Choose from: {known}"
-        )
+        raise unknown("problem", args.show, KINDS)
     rows = [
         {"file": problem.file, "problem": problem.kind, "detail": problem.detail}
         for problem in faces.problems

@@ -13,7 +13,7 @@ from ldlrepro.cli import openings
 from ldlrepro.cli.here import answers_of, judge_here, papers_of
 from ldlrepro.cli.output import FIRST_ROWS, answer, counted, paragraph, show
 from ldlrepro.cli.verb import IDS, PAPERS, takes, verb
-from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say, waiting
 
 if TYPE_CHECKING:
@@ -58,10 +58,7 @@ def leaderboard(args: argparse.Namespace) -> int:
         args.paper = args.paper or [paper]
     known = directions(project)
     if args.measure not in known:
-        raise UserError(
-            f"no measure '{args.measure}'.{nearest(args.measure, known)} "
-            f"Choose from: {', '.join(known)}"
-        )
+        raise unknown("measure", args.measure, known)
     answers = answers_of(judge, papers_of(project, args.paper))
     board = collect(project, [PaperPage.of(project, answer) for answer in answers])
     found = [
@@ -145,10 +142,7 @@ def baselines(args: argparse.Namespace) -> int:
         found = collect(judge, args.dataset, args.protocol, args.method)
     measures = {baseline.measure for baseline in found}
     if args.measure and found and args.measure not in measures:
-        told = f" There are: {', '.join(sorted(measures))}"
-        raise UserError(
-            f"no measure '{args.measure}' here.{nearest(args.measure, measures) or told}"
-        )
+        raise unknown("measure", args.measure, sorted(measures))
     shown = args.measure or (None if args.json or args.out else "kl")
     found = [baseline for baseline in found if shown in (None, baseline.measure)]
     if args.out:

@@ -12,6 +12,7 @@ from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.output import RED, answer, coloured, counted, paragraph
 from ldlrepro.cli.verb import PAPERS, flag, positive, takes, verb
+from ldlrepro.core.groups import grouped
 from ldlrepro.core.progress import waiting
 
 if TYPE_CHECKING:
@@ -46,17 +47,14 @@ def _methods(args: argparse.Namespace, plan: Plan) -> int:
             for method in methods
         ]
         return answer(args, rows)
-    variants: dict[str, list[str]] = {}
-    for method in methods:
-        variants.setdefault(method.base, []).append(method.id.removeprefix(method.base))
     rows = [
         {
             "id": base,
-            "title": plan.project.method(base).title,
-            "class": plan.project.method(base).class_path.rpartition(".")[2],
-            "variants": " ".join(mine[1:]),
+            "title": mine[0].title,
+            "class": mine[0].class_path.rpartition(".")[2],
+            "variants": " ".join(method.id.removeprefix(base) for method in mine[1:]),
         }
-        for base, mine in variants.items()
+        for base, mine in grouped(methods, lambda method: method.base).items()
     ]
     said = (
         f"{counted(len(rows), 'method')}, and {len(methods) - len(rows)} variants of them. A "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,15 +29,6 @@ class Stated(Protocol):
     def git_blob(self) -> str: ...
     @property
     def bytes(self) -> int | None: ...
-
-
-@dataclass(frozen=True)
-class Content:
-    """A file's content, by its checksum and size."""
-
-    sha256: str
-    bytes: int
-    git_blob: str = ""
 
 
 def mismatch(path: Path, stated: Stated) -> str:

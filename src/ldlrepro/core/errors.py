@@ -34,9 +34,14 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     return f" Did you mean '{names[close[0]]}'?" if close and meant else ""
 
 
-def unknown(kind: str, word: str, choices: Iterable[str], hint: str) -> UserError:
-    """Return the error for a name that does not exist, with the nearest one that does."""
-    return UserError(f"unknown {kind} '{word}'.{nearest(word, choices)} {hint}")
+def unknown(kind: str, word: str, choices: Iterable[str], hint: str = "") -> UserError:
+    """Return the error for a name that does not exist, with the nearest one that does.
+
+    Without a hint, all names that do are told.
+    """
+    names = list(choices)
+    hint = hint or f"Choose from: {', '.join(names)}"
+    return UserError(f"unknown {kind} '{word}'.{nearest(word, names)} {hint}")
 
 
 def in_words(error: BaseException, beside: Path) -> str:

@@ -14,7 +14,6 @@ from typing import Any
 
 from ldlrepro.catalogue.schemas import FILES, schema
 from ldlrepro.catalogue.yaml_files import SCHEMAS, find_root
-from ldlrepro.core.errors import UserError
 
 # Names shown for keys that the user chooses; `id` where none is given here.
 PLACEHOLDERS = {
@@ -61,13 +60,10 @@ def table(kind: str) -> str:
 
 def with_tables(text: str) -> str:
     """Return the README's text with fresh tables between its marks."""
+    from ldlrepro.report.summary import with_part
+
     for kind in FILES:
-        start, end = f"<!-- keys of {kind} -->\n", f"<!-- end of {kind} -->"
-        before, found, rest = text.partition(start)
-        _, closed, after = rest.partition(end)
-        if not (found and closed):
-            raise UserError(f"config/README.md: put back the marks {start.strip()} and {end}")
-        text = f"{before}{start}{table(kind)}\n{end}{after}"
+        text = with_part(text, f"keys of {kind}", f"{table(kind)}\n")
     return text
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ldlrepro.catalogue import DataSet, Project, Weights
 from ldlrepro.core.errors import ELSEWHERE
+from ldlrepro.core.groups import grouped
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.plan.planning import Plan
@@ -180,11 +181,10 @@ def whereabouts(source: DataSet | Weights, workspace: Workspace, mirrors: Sequen
 def _data(project: Project, workspace: Workspace) -> Iterator[Finding]:
     from ldlrepro.data.fetch import default_mirrors
 
-    places: dict[str, list[str]] = {}
     mirrors = default_mirrors(project)
-    for data_set in project.data_sets:
-        if not data_set.is_drawn:
-            places.setdefault(whereabouts(data_set, workspace, mirrors), []).append(data_set.id)
+    real = [data_set for data_set in project.data_sets if not data_set.is_drawn]
+    found = grouped(real, lambda data_set: whereabouts(data_set, workspace, mirrors))
+    places = {place: [data_set.id for data_set in there] for place, there in found.items()}
     here = sorted(name for place in AT_HAND for name in places.get(place, ()))
     do = "a run fetches what it needs"
     yield Finding("data here", GOOD if here else NOTE, str(len(here)), ", ".join(here) or do)

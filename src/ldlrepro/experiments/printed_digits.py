@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldlrepro.core.groups import grouped
+
 NOISE = 0.25
 """Part of what a seed changes by which two implementations differ."""
 NOISE_FREEDOM = 4
@@ -280,9 +282,7 @@ class Digits:
 
     def _against(self, ways: Sequence[Way], what: str) -> dict[str, Evidence]:
         """Return the evidence against each value of an attribute, if there are several."""
-        groups: dict[str, list[Way]] = {}
-        for way in ways:
-            groups.setdefault(getattr(way, what), []).append(way)
+        groups = grouped(ways, lambda way: str(getattr(way, what)))
         return {
             name: self.evidence(group, [way for way in ways if getattr(way, what) != name])
             for name, group in groups.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations, product
 
+from ldlrepro.core.groups import grouped
 from ldlrepro.lint.findings import SUSPICIOUS, Finding
 from ldlrepro.lint.tables import Cell, Printed
 
@@ -134,9 +135,7 @@ def equal_rows(cells: Collection[Cell], others: Collection[Cell]) -> Iterator[Fi
         same, differing = compared(column, other)
         sets = {one.dataset for one, _ in same}
         if len(same) <= len(differing) or (len(sets) == 1 and mine != theirs):
-            by_set: dict[str, Pairs] = {}
-            for pair in (*same, *differing):
-                by_set.setdefault(pair[0].dataset, []).append(pair)
+            by_set = grouped((*same, *differing), lambda pair: pair[0].dataset)
             for of_set in by_set.values():
                 yield from _equal_row(of_set)
 

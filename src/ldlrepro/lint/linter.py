@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ldlrepro.catalogue import Paper, Project
+from ldlrepro.core.errors import plain
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.lint import copies, counts, deviations, layout, relations, yardsticks
@@ -111,17 +111,13 @@ def table_of_paper(project: Project, paper: Paper) -> tuple[list[Cell], Beside]:
 
 def table_of_file(project: Project, path: Path, folds: int | None) -> tuple[list[Cell], Beside]:
     """Return the cells of a file, its data sets by the project's ids, and what is known of them."""
-    ids = {_plain(name): name for name in project.data_set_ids}
+    ids = {plain(name): name for name in project.data_set_ids}
     cells = [
-        replace(cell, dataset=ids.get(_plain(cell.dataset), cell.dataset))
+        replace(cell, dataset=ids.get(plain(cell.dataset), cell.dataset))
         for cell in read_table(path, str(path))
     ]
     cells = [_with_labels(project, cell, cell.dataset) for cell in cells]
     return cells, replace(_beside(project, cells, folds, ""), parts=folds)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _read(project: Project, paper: Paper) -> list[Cell]:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ldl import metrics
-from ldlrepro.core.errors import UserError
+from ldlrepro.core import groups
+from ldlrepro.core.errors import UserError, plain
 
 BETTER = {
     **metrics.BETTER,
@@ -47,7 +48,7 @@ COLUMNS = (
     *("paper", "table", "dataset", "setting", "method", "metric", "mean", "std", "better"),
     *("quoted_from", "note", "rank", "c", "n"),
 )
-OURS = {re.sub(r"[^a-z0-9]", "", name): name for name in (*COLUMNS, *BETTER)}
+OURS = {plain(name): name for name in (*COLUMNS, *BETTER)}
 NUMBER = re.compile(r"-?\d*\.?\d+")
 GAPS = ("", "-", "–", "N/A")
 SLACK = 1e-9
@@ -158,10 +159,7 @@ def rows_of(cells: Iterable[Cell]) -> Rows:
 
 def grouped(cells: Iterable[Cell], *names: str) -> dict[tuple[Any, ...], list[Cell]]:
     """Return cells by the values of some of their attributes."""
-    found: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in cells:
-        found.setdefault(tuple(getattr(cell, name) for name in names), []).append(cell)
-    return found
+    return groups.grouped(cells, lambda cell: tuple(getattr(cell, name) for name in names))
 
 
 def read_table(path: Path, source: str) -> list[Cell]:
@@ -196,8 +194,7 @@ def read_table(path: Path, source: str) -> list[Cell]:
 
 
 def _our_name(name: str) -> str:
-    plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    return OURS.get(plain, OTHER_NAMES.get(plain, name.strip()))
+    return OURS.get(plain(name), OTHER_NAMES.get(plain(name), name.strip()))
 
 
 def _cell(

@@ -25,6 +25,7 @@ from ldlrepro.catalogue import (
     Table,
 )
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.groups import grouped
 from ldlrepro.plan import printed, sweeps
 from ldlrepro.plan.past_runs import PastRuns
 from ldlrepro.plan.units import Cell, Chunk, Unit
@@ -89,10 +90,8 @@ class Plan:
         """
         found = {}
         for entry in paper.copied:
-            theirs: dict[tuple[str, ...], list[printed.Row]] = {}
-            for other in self.published(self.project.paper(entry.source)):
-                place = (other["method"], other["dataset"], other["metric"])
-                theirs.setdefault(place, []).append(other)
+            others = self.published(self.project.paper(entry.source))
+            theirs = grouped(others, lambda row: (row["method"], row["dataset"], row["metric"]))
             for number, row in enumerate(self.published(paper)):
                 if row["table"] in entry.tables and row["method"] in entry.methods:
                     method = entry.their_name or row["method"]

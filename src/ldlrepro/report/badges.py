@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from ldlrepro.core.files import write_text
+from ldlrepro.core.groups import grouped
 from ldlrepro.judge.tallies import Tally, tally
 from ldlrepro.judge.verdicts import JUDGED, VerdictRow
 
@@ -22,15 +23,9 @@ WELL, POORLY = 0.9, 0.5
 def write_badges(folder: Path, rows: Iterable[VerdictRow]) -> list[Path]:
     """Write a badge for every paper of the rows, and for every method that was judged."""
     written = []
-    by_paper: dict[str, list[VerdictRow]] = {}
-    for row in rows:
-        by_paper.setdefault(row.paper, []).append(row)
-    for paper, mine in by_paper.items():
+    for paper, mine in grouped(rows, lambda row: row.paper).items():
         written.append(_write(folder / f"{paper}.svg", paper, mine))
-        by_method: dict[str, list[VerdictRow]] = {}
-        for row in mine:
-            by_method.setdefault(row.method, []).append(row)
-        for method, its in by_method.items():
+        for method, its in grouped(mine, lambda row: row.method).items():
             if any(row.verdict in JUDGED for row in its):
                 name = f"{paper}-{_file_name(method)}.svg"
                 written.append(_write(folder / name, f"{paper}: {method}", its))

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ldlrepro.catalogue import Method, Paper, Project
+from ldlrepro.core.groups import grouped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -195,10 +196,9 @@ class PaperPage:
     @property
     def protocols(self) -> list[tuple[list[str], str]]:
         """Return each text once, with the names of the protocols that it describes."""
-        names: dict[str, list[str]] = {}
-        for name, protocol in self.paper.protocols.items():
-            names.setdefault(protocol.text, []).append(name)
-        return [(same, text) for text, same in names.items()]
+        protocols = self.paper.protocols
+        texts = grouped(protocols, lambda name: protocols[name].text)
+        return [(names, text) for text, names in texts.items()]
 
     @property
     def commands(self) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ def build(judge: Judge, paper: Paper, units: list[UnitScores]) -> ROCrate:
         actionStatus=_status(row.status == OK for unit in units for row in unit.rows),
     )
     whole["instrument"], whole["agent"] = workflow, maker
-    whole["object"] = _one_or_all(list(data.values()))
+    whole["object"] = [*data.values()] if len(data) > 1 else data[names[0]]  # as JSON-LD wants it
     whole["result"] = tables
     crate.root_dataset["mentions"] = [crate.add(whole), *actions]
     return crate
@@ -103,7 +104,11 @@ def build(judge: Judge, paper: Paper, units: list[UnitScores]) -> ROCrate:
 
 def _workflow(crate: ROCrate, root: Path) -> Any:
     workflow = crate.add_workflow(
-        root / "Snakefile", "Snakefile", main=True, lang="snakemake", lang_version=_snakemake()
+        root / "Snakefile",
+        "Snakefile",
+        main=True,
+        lang="snakemake",
+        lang_version=metadata.version("snakemake"),
     )
     workflow["name"] = "Reproduction of five papers on label distribution learning"
     workflow["license"] = crate.license
@@ -210,11 +215,6 @@ def _iso(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds")
 
 
-def _one_or_all(entities: list[Any]) -> Any:
-    """Return entities as JSON-LD wants them: no list around a single one."""
-    return entities[0] if len(entities) == 1 else entities
-
-
 def _status(right: Iterable[bool]) -> str:
     return "http://schema.org/" + ("Completed" if all(right) else "Failed") + "ActionStatus"
 
@@ -243,9 +243,3 @@ def _entity(crate: ROCrate, identity: str, kind: str, **properties: Any) -> Any:
     from rocrate.model import ContextEntity
 
     return ContextEntity(crate, identity, properties={"@type": kind, **properties})
-
-
-def _snakemake() -> str:
-    from importlib import metadata
-
-    return metadata.version("snakemake")

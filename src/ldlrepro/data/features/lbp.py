@@ -59,7 +59,7 @@ def bins_in(order: str) -> np.ndarray:
         return np.arange(BINS)
     if order == CODES:
         return np.append(np.argsort(patterns()), BINS - 1)
-    raise unknown("order of bins", order, (RUNS, CODES), f"There are {RUNS} and {CODES}.")
+    raise unknown("order of bins", order, (RUNS, CODES))
 
 
 def _patterns_in(order: str) -> list[int | str]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import csv_text, write_text
+from ldlrepro.core.groups import grouped
 
 MISSING, BROKEN, UNLABELLED, REPEATED = "missing", "broken", "unlabelled", "listed twice"
 DUPLICATE, GREY, POINTS = "duplicate", "grayscale", "points"
@@ -133,9 +134,7 @@ class FaceSet:
     def write(self, path: Path) -> None:
         """Write one CSV table: first the usable images in order, then those left out."""
         rows: list[list[str]] = [[*COLUMNS, *(f"rating {name}" for name in self.labels)]]
-        complaints: dict[str, list[Problem]] = {}
-        for problem in self.problems:
-            complaints.setdefault(problem.file, []).append(problem)
+        complaints = grouped(self.problems, lambda problem: problem.file)
         for face in self.faces:
             rows.append(_cells(face, complaints.pop(face.file, [])))
         for name, problems in complaints.items():
