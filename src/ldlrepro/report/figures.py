@@ -160,7 +160,8 @@ def _drawn(curve: Curve, measure: str) -> Any:
 def _points(curve: Curve) -> list[list[str]]:
     """Return the points of a curve: their place, mean and standard deviation."""
     found = [[curve.line or "line", curve.x, "mean", "standard deviation", "folds"]]
-    for (line, x), values in sorted(curve.values.items(), key=str):
+    in_order = sorted(curve.values.items(), key=lambda point: (str(point[0][0]), point[0][1]))
+    for (line, x), values in in_order:
         spread = statistics.stdev(values) if len(values) > 1 else 0.0
         mean = statistics.fmean(values)
         found.append([str(line), str(x), f"{mean:.5g}", f"{spread:.2g}", str(len(values))])

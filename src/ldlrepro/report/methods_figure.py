@@ -73,7 +73,7 @@ def methods_figure(page: PaperPage) -> Figure:
     figure = _heat_map(lines, places, what, names, own)
     table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
     for name, values in lines.items():
-        table.append([titles[name], name, *("" if v is None else f"{v:.4g}" for v in values)])
+        table.append([titles[name], name, *("" if v is None else f"{v:.4f}" for v in values)])
     return Figure(title, figure, caption, table)
 
 
