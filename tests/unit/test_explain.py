@@ -59,7 +59,7 @@ def unit(method: str, kl: float, depths: tuple[int, ...] = (2, 5, 5)) -> UnitSco
 def test_every_parameter_says_where_it_comes_from() -> None:
     told = explain.parameters_of(paper("x"), unit("forest", 0.1), method("forest"))
     assert {p["parameter"]: p["from"] for p in told} == {
-        "depth": explain.CHOSEN + "the paper, x",
+        "depth": explain.CANDIDATES + "the paper, x",
         "gain": "another paper, other",
         "step": explain.OPEN,
         "trees": "the paper, x",

@@ -47,7 +47,7 @@ IN_WORDS = {
 """Evidence -> what it means."""
 FAR_OFF = 0.05
 """Relative difference of two distances from a perfect answer up to which it is not told."""
-CHOSEN = "chosen on validation rows; candidates: "
+CANDIDATES = "candidates from "
 
 
 def explain(cell: str, answer: PaperAnswer, project: Project) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def parameters_of(paper: Paper, scored: UnitScores, method: Method) -> list[dict
             for value, times in counts.most_common()
         ]
         why = chosen_by(name, method, paper)
-        origin = CHOSEN * (why == VALIDATION) + origin_of(name, method, paper)
+        origin = CANDIDATES * (why == VALIDATION) + origin_of(name, method, paper)
         known = {"parameter": name, "value": ", ".join(values), "chosen_by": why, "from": origin}
         found.append(known | ({"looked at": looks[name].what} if name in looks else {}))
     return found
