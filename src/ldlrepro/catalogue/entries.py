@@ -23,6 +23,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
+from ldlrepro.core.errors import nearest
+
 T = TypeVar("T")
 List = Annotated[tuple[T, ...], Strict(False)]
 """A list in a YAML file, kept as a tuple."""
@@ -58,12 +60,25 @@ class Entry(BaseModel):
         try:
             value = check(tree)
         except ValidationError as error:
-            found += [_again(each) for each in error.errors(include_url=False)]
+            found += [cls._again(each) for each in error.errors(include_url=False)]
         if isinstance(tree, dict) and (problem := cls._lacking(tree)):
             found.append(InitErrorDetails(type=broken(problem), loc=(), input=tree))
         if found:
             raise ValidationError.from_exception_data(cls.__name__, found)
         return value
+
+    @classmethod
+    def _again(cls, error: ErrorDetails) -> InitErrorDetails:
+        """Return an error as it was before it was told, and of an unknown key what is allowed."""
+        kind: Any = error["type"]
+        loc, context = error["loc"], error.get("ctx", {})
+        if kind == "keys":
+            kind = broken(context["problem"])
+        elif kind == "extra_forbidden" and len(loc) == 1:
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            hint = f"{nearest(str(loc[0]), known)} Allowed: {', '.join(known)}"
+            kind, loc = broken(f"unknown key '{loc[0]}'.{hint}"), ()
+        return InitErrorDetails(type=kind, loc=loc, input=error["input"], ctx=context)
 
     @classmethod
     def _lacking(cls, tree: dict[str, Any]) -> str:
@@ -130,15 +145,6 @@ def broken(problem: str) -> PydanticCustomError:
 
 def _or(ways: list[str]) -> str:
     return ("; or " if any("," in way for way in ways) else " or ").join(ways)
-
-
-def _again(error: ErrorDetails) -> InitErrorDetails:
-    """Return an error as it was before it was told."""
-    kind: Any = error["type"]
-    context = error.get("ctx", {})
-    if kind == "keys":
-        kind = broken(context["problem"])
-    return InitErrorDetails(type=kind, loc=error["loc"], input=error["input"], ctx=context)
 
 
 class Home(Protocol):

@@ -92,5 +92,5 @@ def checked(model: type[E], tree: dict[str, Any], shown: str) -> E:
     except ValidationError as error:
         from ldlrepro.catalogue.complaints import complaints
 
-        lines = complaints(error, model, tree)
+        lines = complaints(error, tree)
         raise UserError("\n".join(f"{shown}: {line}" for line in lines)) from None
