@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import shlex
 from collections import Counter
@@ -192,15 +193,10 @@ def certificate(
 
 def _not_computed(reruns: Check) -> str:
     """Count the folds that could not be computed, by reason; '' where there is none."""
-    reasons = Counter(_without_addresses(remark.text) for remark in reruns.skipped)
-    told = (f"; {count} not computed ({reason})" for reason, count in reasons.items())
+    # Without the addresses at which a data set was looked for.
+    texts = (re.sub(r"(?s)(?<= is not available): .*", "", one.text) for one in reruns.skipped)
+    told = (f"; {count} not computed ({reason})" for reason, count in Counter(texts).items())
     return "".join(told)
-
-
-def _without_addresses(reason: str) -> str:
-    """Return a reason without the addresses at which a data set was looked for."""
-    before, found, _ = reason.partition(" is not available: ")
-    return f"{before} is not available" if found else reason
 
 
 def _unseen(checks: Sequence[Check]) -> str:

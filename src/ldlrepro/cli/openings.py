@@ -108,20 +108,13 @@ def of_status(row: Mapping[str, Any], cores: int) -> str:
 
 def of_claims(rows: Sequence[ClaimRow]) -> str:
     """Say how many claims have which verdict."""
-    from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
-    from ldlrepro.judge.verdicts import listed
+    from ldlrepro.report import conclusions
 
-    counts = Counter(row.verdict for row in rows)
-    words = {
-        HOLDS: ("holds", "hold"),
-        PARTLY: ("holds partly", "hold partly"),
-        FAILS: ("fails", "fail"),
-        UNTESTED: ("was not tested", "were not tested"),
-    }
-    parts = [f"{counts[v]} {words[v][counts[v] > 1]}" for v in words if counts[v]]
     papers = dict.fromkeys(row.paper for row in rows)
     whose = next(iter(papers)) if len(papers) == 1 else counted(len(papers), "paper")
-    return f"Of {counted(len(rows), 'claim')} of {whose}, {listed(parts)} on our numbers."
+    return (
+        f"Of {counted(len(rows), 'claim')} of {whose}, {conclusions.counted(rows)} on our numbers."
+    )
 
 
 def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int) -> str:

@@ -96,7 +96,9 @@ def _write_tensors(weights: Weights, folder: Path, path: Path) -> None:
     if not raw.is_file() or mismatch(raw, entry):
         again = f"Type `ldlrepro fetch {weights.id}`."
         raise UserError(f"{raw}: gone, or changed since it was fetched. {again}")
-    network = with_tensors(weights.network, raw, in_rgb(weights, _read(weights, raw)))
+    tensors = _read(weights, raw)
+    tensors = _turned(tensors) if weights.colours == "bgr" else tensors
+    network = with_tensors(weights.network, raw, tensors)
     preprocessing = preprocessing_of(weights)
     _check_probe(raw, weights, network)
     state = {k: v.contiguous() for k, v in network.state_dict().items() if not v.is_meta}
@@ -173,11 +175,6 @@ def onnx_content(raw: Path) -> bytes:
 # ---------------------------------------------------------------------- colours
 
 
-def in_rgb(told: Weights, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors with the first layer's colours in the order red, green, blue."""
-    return _turned(state) if told.colours == "bgr" else dict(state)
-
-
 def preprocessing_of(told: Weights) -> dict[str, Any]:
     """Return mean and deviation of red, green and blue in the form of ``ldl.deep``."""
     step = -1 if told.colours == "bgr" else 1
@@ -189,6 +186,7 @@ def preprocessing_of(told: Weights) -> dict[str, Any]:
 
 
 def _turned(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors with the colours of the first layer in the opposite order."""
     first = "features.0.weight"
     return {k: v.flip(1) if k == first and v.ndim == 4 else v for k, v in state.items()}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -44,7 +44,11 @@ class Beside:
 
 def examine(cells: Sequence[Cell], beside: Beside) -> list[Finding]:
     """Return what is impossible or suspicious in a table, by line, the impossible first."""
-    found = [f for f in _findings(cells, beside) if not _is_known(f, beside.misprints)]
+    found = [
+        finding
+        for finding in _findings(cells, beside)
+        if not any((*cell.row, cell.measure) in beside.misprints for cell in finding.suspects)
+    ]
     return sorted(found, key=lambda f: (f.state != IMPOSSIBLE, f.cell.line))
 
 
@@ -77,10 +81,6 @@ def _findings(cells: Sequence[Cell], beside: Beside) -> Iterator[Finding]:
     yield from copies.equal_rows(cells, theirs)
     yield from yardsticks.worse_than_the_mean(rows, beside.means)
     yield from yardsticks.better_than_the_labels(rows, beside.floors)
-
-
-def _is_known(finding: Finding, misprints: Iterable[Name]) -> bool:
-    return any((*cell.row, cell.measure) in misprints for cell in finding.suspects)
 
 
 # ---------------------------------------------------------------------- what is known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 FAR = 2.0
 """Times that numbers of one experiment are apart when this is told."""
+CLAIMS = {
+    HOLDS: ("holds", "hold"),
+    PARTLY: ("holds partly", "hold partly"),
+    FAILS: ("fails", "fail"),
+    UNTESTED: ("was not tested", "were not tested"),
+}
+"""Verdict on a claim -> what is said of one, and of several."""
 
 
 def count(number: int) -> str:
@@ -77,18 +85,18 @@ def different(rows: Iterable[VerdictRow]) -> int:
 
 def of_claims(claims: Sequence[ClaimRow]) -> str:
     """Return how many sentences of a paper hold."""
-    verdicts = [claim.verdict for claim in claims if not claim.stand_in]
-    tested = len(verdicts) - verdicts.count(UNTESTED)
+    tested = [one for one in claims if not one.stand_in and one.verdict != UNTESTED]
     if not tested:
         return "No claim of this paper was tested on its own data."
-    words = {HOLDS: ("holds", "hold"), PARTLY: ("holds partly", "hold partly")}
-    words[FAILS] = ("fails", "fail")
-    parts = [
-        f"{number} {one if number == 1 else several}"
-        for verdict, (one, several) in words.items()
-        if (number := verdicts.count(verdict))
-    ]
-    return f"Of {tested} tested claim{'s' * (tested > 1)}, {listed(parts)}."
+    return f"Of {len(tested)} tested claim{'s' * (len(tested) > 1)}, {counted(tested)}."
+
+
+def counted(claims: Iterable[ClaimRow]) -> str:
+    """Return how many claims have which verdict."""
+    counts = Counter(claim.verdict for claim in claims)
+    return listed(
+        [f"{counts[v]} {words[counts[v] > 1]}" for v, words in CLAIMS.items() if counts[v]]
+    )
 
 
 def of_contradictions(found: Sequence[Contradiction]) -> str:

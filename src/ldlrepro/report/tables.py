@@ -318,6 +318,7 @@ def _columns(page: PaperPage, rows: list[VerdictRow]) -> list[Column]:
 def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[str]) -> Cell:
     decimals = decimals_of(row.printed) if row.printed else column.decimals
     measured, measured_std = mean_pair(row.measured, row.measured_std, decimals)
+    stated = row.stated
     return Cell(
         row=row,
         sign=VERDICT_SIGNS[row.verdict],
@@ -327,13 +328,8 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[str
         band="" if row.band is None else f"{row.band:.3g}",
         notes=[notes[text] for text in row.notes],
         key=row.unit_key if row.unit_key in units else "",
-        as_stated=_as_stated(row, decimals),
+        as_stated=f"{fixed(stated.measured, decimals)} {stated.verdict}" if stated else "",
     )
-
-
-def _as_stated(row: VerdictRow, decimals: int) -> str:
-    """Return number and verdict of the paper as stated, where another reading is judged."""
-    return f"{fixed(row.stated.measured, decimals)} {row.stated.verdict}" if row.stated else ""
 
 
 def _families(rows: Iterable[VerdictRow]) -> set[str]:

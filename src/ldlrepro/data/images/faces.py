@@ -176,14 +176,18 @@ def _cells(face: Face, problems: Sequence[Problem]) -> list[str]:
 
 def _face(line: list[str]) -> Face:
     file, _, _, person, age, sex, origin, subset, *rest = line
-    points, (source, *ratings) = rest[:4], rest[4:]
-    eyes = None
-    if points[0]:
-        left_x, left_y, right_x, right_y = (float(value) for value in points)
-        eyes = (left_x, left_y, right_x, right_y)
+    eyes, (source, *ratings) = eyes_in(rest[:4]), rest[4:]
     rated = tuple(float(value) for value in ratings)
     years = float(age) if age else None
     return Face(file, person, years, sex, origin, subset, rated, eyes, source)
+
+
+def eyes_in(cells: Sequence[str]) -> Eyes | None:
+    """Return the points in four cells of a table; None where they are empty."""
+    if not any(cells):
+        return None
+    left_x, left_y, right_x, right_y = map(float, cells)
+    return left_x, left_y, right_x, right_y
 
 
 def in_words(problems: Sequence[Problem]) -> str:

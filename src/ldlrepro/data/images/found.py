@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import csv_text, write_text
-from ldlrepro.data.images.faces import Eyes
+from ldlrepro.data.images.faces import Eyes, eyes_in
 from ldlrepro.data.images.points import EYES_HEADER, EYES_TABLE
 
 COLUMNS = [*EYES_HEADER, "confidence", "problems"]
@@ -73,7 +73,4 @@ def _line(row: list[str]) -> Found:
     file, *points, confidence, problems = row
     if len(points) != 4:
         raise ValueError(f"{file}: {len(row)} cells instead of {len(COLUMNS)}")
-    if not any(points):
-        return Found(file, None, float(confidence), problems)
-    left_x, left_y, right_x, right_y = (float(value) for value in points)
-    return Found(file, (left_x, left_y, right_x, right_y), float(confidence), problems)
+    return Found(file, eyes_in(points), float(confidence), problems)
