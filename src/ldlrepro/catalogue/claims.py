@@ -153,7 +153,15 @@ class ClaimTest(Entry):
         "comparable",
         "wins_ties_losses",
     ]
-    """the kind of test; docs/numbers.md says what each asks"""
+    """what is counted, on one data set in one measure: `methods` stand in this order (order); the
+    first is better than all others (best), or than each of them (best_of_each), or not worse by
+    more than `within` percent (comparable); it wins, ties or loses at the printed digits
+    (wins_ties_losses); the first of a pair is better (pairs). Over data sets: the first has the
+    better average rank (ranks), or lowers the loss by a share that is larger or smaller for one of
+    `values` than for the others (larger_advantage, smaller_advantage). A number of the table is at
+    most `limit` in size (at_most); a fact of an extra measurement, a mean of a unit or a change in
+    percent lies within limits (checks)
+    """
     by: Literal["method", "setting"] = "method"
     """what the test names and compares - printed methods or printed settings"""
     methods: List[str] = ()
@@ -165,7 +173,8 @@ class ClaimTest(Entry):
     confirmed: Literal["all", "rivals"] | None = Field(alias="significant", default=None)
     """count only differences that a test of significance confirms - over data sets (ranks), over
     the folds of each data set (pairs, comparable, wins_ties_losses); corrected for all comparisons,
-    or for those of the first method with its rivals alone (ranks)
+    or for those of the first method with its rivals alone (ranks). A comparable number is then not
+    significantly worse, and a tie is a difference that the test does not confirm
     """
     protocol: str = ""
     """our side takes the runs of all methods under this protocol, not those that the rows are
