@@ -63,11 +63,12 @@ def client_of(uri: str):
     return MlflowClient(uri)
 
 
-def runs_of(uri: str, view: int = 1) -> list:
+def runs_of(uri: str, view: int = 1, paper: str = PAPER) -> list:
     """Runs of the experiment; view 1 is what the page shows, 2 the deleted, 3 all."""
     client = client_of(uri)
-    experiment = client.get_experiment_by_name(PAPER)
-    return list(client.search_runs([experiment.experiment_id], run_view_type=view))
+    experiment = client.get_experiment_by_name(paper)
+    where = [experiment.experiment_id] if experiment else []
+    return list(client.search_runs(where, run_view_type=view)) if where else []
 
 
 def only_run(uri: str):

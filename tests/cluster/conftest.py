@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from ldlrepro.train.records import FoldRow, read_rows
 from tests.cluster.slurm import Cluster, missing_programs
+from tests.waiting import until
 from tests.workflow.conftest import Project, copy_project
 
 # Predicts the mean of the training labels, and can be told to take time or memory, or to die.
@@ -115,13 +115,6 @@ def pretend_measured(root: Path, protocol: str, methods: list[str]) -> None:
     (folder / f"{base}.csv").write_text("\n".join([head, *lines, ""]))
     spec = {method: {"toy": {"spec_sha256": ""}} for method in methods}
     (folder / f"{base}.json").write_text(json.dumps(spec))
-
-
-def until(condition: Callable[[], bool], what: str, seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.3)
 
 
 def finish(process: subprocess.Popen[str], status: int = 0, seconds: float | None = 600) -> str:

@@ -12,7 +12,8 @@ from datetime import datetime
 
 import pytest
 
-from tests.cluster.conftest import RECORD, ClusterProject, finish, pretend_measured, until
+from tests.cluster.conftest import RECORD, ClusterProject, finish, pretend_measured
+from tests.waiting import until
 
 MEMBERS = [f"burden@number={number}" for number in (1, 2, 3, 4)]
 MEMBER_RECORDS = [RECORD.replace("burden", member) for member in MEMBERS]

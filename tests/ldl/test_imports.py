@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ldl
+from tests.imports import imported
 from tests.ldl.estimators import TABLES
 
 HOME = Path(ldl.__file__).parent
@@ -150,18 +151,6 @@ def test_help_reads_and_computes_nothing():
 
 
 # ---------------------------------------------------------------------- by reading
-
-
-def imported(path: Path) -> set[str]:
-    """Packages that a module imports, at its top or inside functions."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path.name}: from {'.' * node.level} ..."
-            found.add(str(node.module).partition(".")[0])
-    return found
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(HOME).as_posix())

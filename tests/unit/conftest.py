@@ -72,6 +72,19 @@ def ask(capsys) -> Callable[..., tuple[int, str, str]]:
     return asked
 
 
+@pytest.fixture
+def refused(ask) -> Callable[..., str]:
+    """Ask ``ldlrepro ...`` for what it refuses, and return what it says to that."""
+
+    def asked(*arguments: object) -> str:
+        status, _, told = ask(*arguments)
+        assert status == 2, arguments
+        assert "Traceback" not in told
+        return told
+
+    return asked
+
+
 TINY_PAPER = """
 title: A tiny paper for the tests
 authors: nobody

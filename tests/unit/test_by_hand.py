@@ -43,11 +43,10 @@ def test_data_that_can_be_had_by_now_are_taken_up_with_their_folds(stale, ask, f
     assert {row.status for row in read_rows(stale.job().record)} == {OK}
 
 
-def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(tiny, ask):
+def test_without_its_inputs_a_run_names_what_lacks_and_the_option_that_makes_it(tiny, ask, refused):
     missing = [DATA / "ready" / "toy.npz", RESULTS / "folds" / "tiny" / "toy.npz"]
     for path in missing:
-        status, _, told = ask("run", "tiny", "toy", "near")
-        assert status == 2
+        told = refused("run", "tiny", "toy", "near")
         assert told == (
             f"ldlrepro: {path}: no such file. Add --inputs to make what is missing, or let "
             "snakemake do it all.\n"

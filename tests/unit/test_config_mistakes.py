@@ -30,6 +30,7 @@ MISTAKES = [
     (METHOD, "threads: 1", "threads: 0", ["resources.threads: 0 should be greater than or equal"]),
     (PAPER, "folds: 4, ", "", ["protocols.tiny", "missing key folds"]),
     (PAPER, "datasets: [toy]", "datasets: [toyy]", ["datasets: 'toyy'", "'toy'?"]),
+    ("papers/mslp/claims.yaml", "text:", "txet:", ["'txet'", "Did you mean 'text'?"]),
     (RUN, "papers:", "paper:", ["'paper'", "Did you mean 'papers'?", "missing key papers"]),
     (RUN, "methods: []", "methods: [sa_bfg]", ["only.methods", "Did you mean 'sa_bfgs'?"]),
 ]
@@ -70,9 +71,3 @@ def test_a_file_that_is_no_mapping_is_named(tiny, content, words):
     with pytest.raises(UserError, match=words) as caught:
         tiny.project.method("near")
     assert METHOD in str(caught.value)
-
-
-def test_a_mistake_in_a_file_of_claims_is_named_with_that_file(tiny):
-    tiny.write("papers/mslp/claims.yaml", "claims:\n  - {id: a, text: b, untestd: c}\n")
-    with pytest.raises(UserError, match=r"papers/mslp/claims\.yaml: .*untestd"):
-        _ = tiny.project.paper("mslp").claims

@@ -34,7 +34,21 @@ def test_every_line_says_what_it_means_or_what_to_do(told) -> None:
     assert all(line["do"] for line in lines.values())
 
 
-def _answer_of_sinfo(monkeypatch, answer) -> None:
+NO_CONTROLLER = (doctor.NOTE, "installed, but no controller answers", "--cores all")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ((0, "cpu*\ngpu\n"), (doctor.GOOD, "partitions cpu* gpu", "--profile profiles/slurm")),
+        ((1, ""), NO_CONTROLLER),
+        (subprocess.TimeoutExpired("sinfo", 5), NO_CONTROLLER),
+        (FileNotFoundError("sinfo"), NO_CONTROLLER),
+    ],
+)
+def test_slurm_is_a_cluster_where_its_controller_names_partitions(
+    told, monkeypatch, answer, expected
+) -> None:
     """SLURM's programs are here; ``answer`` is what `sinfo` does, a nvidia-smi is not."""
     monkeypatch.setattr(doctor.shutil, "which", lambda tool: "/x" if tool == "sbatch" else None)
 
@@ -46,23 +60,10 @@ def _answer_of_sinfo(monkeypatch, answer) -> None:
         return subprocess.CompletedProcess(command, *answer)
 
     monkeypatch.setattr(doctor.subprocess, "run", run)
-
-
-def test_slurm_is_good_where_its_controller_names_partitions(told, monkeypatch) -> None:
-    _answer_of_sinfo(monkeypatch, (0, "cpu*\ngpu\n"))
     line = told(0)["SLURM"]
-    assert (line["state"], line["found"]) == (doctor.GOOD, "partitions cpu* gpu")
-    assert "--profile profiles/slurm" in line["do"]
-
-
-@pytest.mark.parametrize(
-    "answer", [(1, ""), subprocess.TimeoutExpired("sinfo", 5), FileNotFoundError("sinfo")]
-)
-def test_slurm_without_a_controller_is_no_cluster(told, monkeypatch, answer) -> None:
-    _answer_of_sinfo(monkeypatch, answer)
-    line = told(0)["SLURM"]
-    assert (line["state"], line["found"]) == (doctor.NOTE, "installed, but no controller answers")
-    assert "--cores all" in line["do"]
+    state, found, command = expected
+    assert (line["state"], line["found"]) == (state, found)
+    assert command in line["do"]
 
 
 def test_a_full_disk_is_bad_and_changes_the_exit_status(told, monkeypatch) -> None:

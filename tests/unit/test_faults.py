@@ -38,7 +38,9 @@ def done(ready):
 # ---------------------------------------------------------------------- disks
 
 
-def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(ready, disks, ask):
+def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(
+    ready, disks, ask, refused
+):
     assert ask(*RUN)[0] == 0
     job = ready.job()
     expected = predictions_path(job.record).read_bytes()
@@ -46,11 +48,9 @@ def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(rea
     shutil.rmtree(journal)
     job.record.unlink()
     disks.small(journal.parent, "16k")
-    status, _, told = ask(*RUN)
-    assert status == 2
+    told = refused(*RUN)
     assert "no room left on the disk" in told
     assert "give the same command again" in told
-    assert "Traceback" not in told
     kept = sorted(path.name for path in journal.rglob("r*.npz"))
     assert 0 < len(kept) < 4
     assert not job.record.exists()
@@ -62,13 +62,14 @@ def test_a_full_disk_keeps_finished_folds_and_the_same_command_ends_the_work(rea
     assert predictions_path(job.record).read_bytes() == expected
 
 
-def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(done, disks, ask):
+def test_read_only_results_are_named_with_what_to_do_and_stay_as_they_are(
+    done, disks, ask, refused
+):
     results = done.root / "results"
     before = {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
     disks.read_only(results)
     for arguments in (RUN, ["compare", "tiny"], ["report", "tiny"]):
-        status, _, told = ask(*arguments)
-        assert status == 2, arguments
+        told = refused(*arguments)
         assert "Read-only file system" in told
         assert "results/" in told
         assert ELSEWHERE in told
@@ -97,15 +98,15 @@ def empty(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "part"), [(cut, "record"), (garble, "predictions"), (empty, "record")]
 )
-def test_a_damaged_record_is_named_with_the_command_that_renews_it(done, ask, damage, part):
+def test_a_damaged_record_is_named_with_the_command_that_renews_it(
+    done, ask, refused, damage, part
+):
     record = done.job().record
     whole = predictions_path(record).read_bytes()
     path = record if part == "record" else predictions_path(record)
     damage(path)
-    status, _, told = ask("compare", "tiny")
-    assert status == 2
+    told = refused("compare", "tiny")
     assert str(path) in told
-    assert "Traceback" not in told
     advice = f"rm -f {record} {predictions_path(record)}"
     assert advice in told
     subprocess.run(advice.split(), check=True)
@@ -120,12 +121,11 @@ def rewrite(record: Path, change) -> None:
 
 
 @pytest.mark.parametrize("column", ["params", "predictions_sha256"])
-def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, ask, column):
+def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, refused, column):
     record = done.job().record
     rewrite(record, lambda table: table.drop_columns([column]))
     before = record.read_bytes()
-    status, _, told = ask("compare", "tiny")
-    assert status == 2
+    told = refused("compare", "tiny")
     assert f"{record}: written by another version of ldlrepro" in told
     assert column in told
     assert "rm -f" in told
@@ -133,11 +133,10 @@ def test_a_record_without_a_column_that_counts_is_told_from_a_damaged_one(done, 
 
 
 @pytest.mark.parametrize("damage", [cut, empty])
-def test_damaged_folds_are_named_with_what_to_type(done, ask, damage):
+def test_damaged_folds_are_named_with_what_to_type(done, ask, refused, damage):
     damage(done.job().folds)
     for arguments in (RUN, ["compare", "tiny"]):
-        status, _, told = ask(*arguments)
-        assert status == 2
+        told = refused(*arguments)
         assert f"rm {done.job().folds}" in told.replace(f"{done.root}/", "")
     done.make_folds()
     assert ask("compare", "tiny")[0] == 0
@@ -172,14 +171,16 @@ def other_indices(done):
 
 
 def labels_over_features(done):
-    path = done.job().ready
-    changed(path, X=load_ready(path).D)
-    return "rows were changed since they were prepared", f"rm {path}; ldlrepro prepare toy"
+    return other_rows(done, X=load_ready(done.job().ready).D)
 
 
 def other_persons(done):
+    return other_rows(done, groups=np.arange(60))
+
+
+def other_rows(done, **arrays: np.ndarray):
     path = done.job().ready
-    changed(path, groups=np.arange(60))
+    changed(path, **arrays)
     return "rows were changed since they were prepared", f"rm {path}; ldlrepro prepare toy"
 
 
@@ -205,14 +206,12 @@ def labels_with_their_digest(done):
         labels_with_their_digest,
     ],
 )
-def test_what_tells_methods_the_answers_neither_runs_nor_is_scored(done, ask, leak):
+def test_what_tells_methods_the_answers_neither_runs_nor_is_scored(done, refused, leak):
     said, command = leak(done)
     for arguments in (RUN, ["compare", "tiny"], ["verdicts", "tiny"]):
-        status, _, told = ask(*arguments)
-        assert status == 2, arguments
+        told = refused(*arguments)
         assert said in told
         assert command in told.replace(f"{done.root}/", "")
-        assert "Traceback" not in told
 
 
 # ---------------------------------------------------------------------- two at once

@@ -58,12 +58,13 @@ def test_images_in_their_owners_layout_become_a_set(checkout, ask, dataset):
         assert data.target.tolist() == faces.ages.tolist()
 
 
-def test_another_number_of_persons_than_stated_is_refused_before_jobs_are_planned(checkout, ask):
+def test_another_number_of_persons_than_stated_is_refused_before_jobs_are_planned(
+    checkout, ask, refused
+):
     state(checkout, 7)
     put("fgnet", "fgnet")
     assert ask("fetch", "fgnet")[0] == 0
-    status, _, said = ask("prepare", "fgnet")
-    assert status == 2
+    said = refused("prepare", "fgnet")
     assert "fgnet: 8 persons found, 7 stated" in said
     assert not (DATA / "ready" / "fgnet.npz").exists()
 

@@ -153,11 +153,10 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("old", "new", "words"), MISTAKES, ids=[m[1][:32] for m in MISTAKES])
-def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, ask, old, new, words):
+def test_a_mistake_in_the_printed_numbers_is_one_clear_line(folder, refused, old, new, words):
     assert old in CELLS
     (folder / "cells.csv").write_text(CELLS.replace(old, new, 1))
-    status, _, err = ask("check", folder / "paper.yaml")
-    assert status == 2
+    err = refused("check", folder / "paper.yaml")
     (line,) = [line for line in err.splitlines() if "cells.csv: " in line][:1]
     for word in words:
         assert word in line
@@ -261,10 +260,9 @@ def test_parameters_behind_an_at_exist_and_fit_the_rows(folder, ask, method, wor
     assert ask("check", folder / "paper.yaml")[0] == 0
 
 
-def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, ask):
+def test_a_key_that_stands_twice_is_refused_with_its_lines(folder, ask, refused):
     (folder / "paper.yaml").write_text(PAPER.replace("own: [One]", "own: [One]\nyear: 2025"))
-    status, _, err = ask("check", folder / "paper.yaml")
-    assert status == 2
+    err = refused("check", folder / "paper.yaml")
     assert "line 10: the key 'year' stands in line 5 already" in err
     same = PAPER.replace("  One: aa_knn\n", "  One: aa_knn\n  One: uniform\n")
     (folder / "paper.yaml").write_text(same)
@@ -286,9 +284,8 @@ def test_a_template_passes_its_check_as_it_is(tiny, tmp_path, ask, kind):
     assert "  note  not so" not in out
 
 
-def test_a_template_overwrites_nothing(tiny, tmp_path, ask):
+def test_a_template_overwrites_nothing(tiny, tmp_path, ask, refused):
     ask("new", "measure", "mine", "--folder", tmp_path)
-    status, _, err = ask("new", "measure", "mine", "--folder", tmp_path)
-    assert status == 2
+    err = refused("new", "measure", "mine", "--folder", tmp_path)
     assert "mine.yaml is there already" in err
     assert "'aa_knn' is taken" in ask("new", "method", "aa_knn", "--folder", tmp_path)[2]

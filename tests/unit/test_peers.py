@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.peers import python_ldl
 from ldlrepro.peers.python_ldl import PythonLDL
+from tests.waiting import until
 
 ALGORITHMS = '''
 import os, sys, time
@@ -142,16 +143,10 @@ def test_a_killed_run_leaves_no_process_behind(tmp_path):
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as run:
         assert run.stdout.readline()
-        wait_for(lambda: any(log.read_text() for log in tmp_path.glob("ldlrepro-peer-*/log.txt")))
+        logs = partial(tmp_path.glob, "ldlrepro-peer-*/log.txt")
+        until(lambda: any(log.read_text() for log in logs()), "its first words")
         run.kill()
-    wait_for(lambda: not list(tmp_path.glob("ldlrepro-peer-*")))
-
-
-def wait_for(what) -> None:
-    deadline = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.1)
+    until(lambda: not list(tmp_path.glob("ldlrepro-peer-*")), "an empty folder")
 
 
 def test_the_arena_runs_them_with_their_defaults(ready, monkeypatch):

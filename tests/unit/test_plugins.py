@@ -313,12 +313,11 @@ def test_a_measure_that_cannot_be_used_is_told_why(folder, old, new, message):
         ),
     ],
 )
-def test_check_says_what_is_wrong_with_a_class(folder, ask, old, new, message):
+def test_check_says_what_is_wrong_with_a_class(folder, refused, old, new, message):
     path = folder.method()
     text = CODE.format(helper=f"{folder.tag}_helper").replace(old, new)
     folder.write(f"{folder.tag}.py", text)
-    status, _, error = ask("check", str(path))
-    assert status == 2
+    error = refused("check", str(path))
     assert re.search(message, error), error
     assert str(folder.root) in error
 

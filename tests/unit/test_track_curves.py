@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,12 +16,14 @@ from ldlrepro.track.live import stream_curve
 from ldlrepro.track.sync import LIVE_TAG, UNIT_TAG, SyncCounts, sync
 from ldlrepro.train.long_training import FoldName, FoldWatch
 from ldlrepro.train.records import OK, FoldRow
-from tests.tracked import client_of
+from tests.tracked import client_of, runs_of
+from tests.waiting import until
 
 PAPER = "drf"
 IDS = ("drf_morph", "morph", "drf")
 KEY = "/".join(IDS)
-DEADLINE_S = 120
+
+runs = partial(runs_of, paper=PAPER)
 
 
 def unit(folder: Path, curve: str = "") -> UnitScores:
@@ -38,12 +40,6 @@ def curve(steps: int, fits: int = 1) -> str:
     lines = ["fit,step,loss,mae"]
     lines += [f"{fit},{s},{fit / s},{s}" for fit in range(1, fits + 1) for s in range(1, steps + 1)]
     return "\n".join(lines) + "\n"
-
-
-def runs(uri: str) -> list:
-    client = client_of(uri)
-    experiment = client.get_experiment_by_name(PAPER)
-    return list(client.search_runs([experiment.experiment_id])) if experiment else []
 
 
 def history(uri: str, run, name: str) -> list[tuple[int, float]]:
@@ -104,13 +100,6 @@ def test_what_a_server_missed_is_sent_again_once(tmp_path, monkeypatch):
     assert "the loss curve waits in" in said[0]
 
 
-def wait_for(what) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not what():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.2)
-
-
 @pytest.mark.slow
 def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
     checkout, own_server, tmp_path, uri, monkeypatch
@@ -122,15 +111,17 @@ def test_a_server_that_dies_neither_stops_nor_spoils_a_training(
         for step in range(1, 11):
             heard.report(step, {"steps": 20, "loss": 1 / step})
         heard.curve.flush()
-        wait_for(lambda: any(LIVE_TAG in run.data.tags for run in runs(own_server.address)))
+        until(
+            lambda: any(LIVE_TAG in run.data.tags for run in runs(own_server.address)), "a live run"
+        )
         (live,) = runs(own_server.address)
         assert UNIT_TAG not in live.data.tags
-        wait_for(lambda: len(history(own_server.address, live, "loss")) == 10)
+        until(lambda: len(history(own_server.address, live, "loss")) == 10, "the ten steps")
         own_server.kill()
         for step in range(11, 21):
             heard.report(step, {"steps": 20, "loss": 1 / step})
     sender = heard._sender
-    assert sender.wait(DEADLINE_S) == 0
+    assert sender.wait(120) == 0
     # Nothing is lost: a sync, here to a file, has all of it.
     whole = unit(tmp_path, heard.curve.last_fit())
     sync(PAPER, "DRF", [whole], uri)

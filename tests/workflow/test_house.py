@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import hashlib
 import io
@@ -24,6 +23,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from PIL import Image
+
+from tests.imports import imported
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVS = ROOT / "envs"
@@ -253,17 +254,6 @@ def test_the_search_for_paths_finds_them(line, wrong):
 
 def package_files(package: str) -> Iterator[Path]:
     yield from (ROOT / "src" / package).rglob("*.py")
-
-
-def imported(path: Path) -> set[str]:
-    """Packages that a file imports, at its top or inside functions."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
-    return found
 
 
 def test_only_tracking_imports_mlflow():

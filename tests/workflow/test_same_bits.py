@@ -1,12 +1,11 @@
 """Results do not depend on how they were computed: cores, order, kills."""
 
-import json
 import random
 import time
 
 import numpy as np
 
-from ldlrepro.train.records import read_rows
+from tests.chaos.kills import finished_folds
 
 CELLS = "results/compare/tiny/cells.csv"
 TIDY = "results/tidy/tiny.ok"
@@ -41,7 +40,7 @@ def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, tmp_path):
     """
     project = undisturbed.without_units(tmp_path / "project")
     moments = random.Random(20260101)
-    finished: dict[tuple[str, int], str] = {}
+    finished: dict[tuple[str, str, int], str] = {}
     for kills in range(1, 41):
         process = project.begin("snakemake", "--cores", "2", "--nolock", CELLS)
         time.sleep(moments.uniform(0.1, 1.2 * 1.12**kills))
@@ -52,28 +51,12 @@ def test_killed_ten_times_it_loses_no_finished_fold(undisturbed, tmp_path):
     project.snakemake("--nolock", CELLS, TIDY)
     assert project.predictions() == undisturbed.predictions()
     assert finished, "no fold was finished before a kill; the test proves nothing"
-    final = {
-        (row.method, row.fold): row.started_at
-        for path in (project.root / "results/units").rglob("*.parquet")
-        for row in read_rows(path)
-    }
+    final = finished_folds(project)
     lost = {key for key, started in finished.items() if final[key] != started}
     assert not lost, f"computed again although they were finished: {lost}"
     for place in ("units", "journal"):  # what `tidy` promises
         half = list((project.root / "results" / place).rglob("*.part"))
         assert not half, "half a file was left behind"
-
-
-def finished_folds(project) -> dict[tuple[str, int], str]:
-    """(method, fold) -> when it was started, from journals and records."""
-    found = {}
-    for path in (project.root / "results/journal").rglob("r*_f*.npz"):
-        with np.load(path) as stored:
-            row = json.loads(str(stored["row"]))
-        found[row["method"], row["fold"]] = row["started_at"]
-    for path in (project.root / "results/units").rglob("*.parquet"):
-        found |= {(row.method, row.fold): row.started_at for row in read_rows(path)}
-    return found
 
 
 def test_journals_are_thrown_away_once_the_paper_is_judged(undisturbed, tmp_path):
