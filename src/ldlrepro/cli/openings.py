@@ -10,7 +10,6 @@ from ldlrepro.cli.output import counted
 from ldlrepro.core.progress import duration
 
 if TYPE_CHECKING:
-    from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.verdicts import VerdictRow
     from ldlrepro.report.leaderboard import Line, Standings
 
@@ -104,17 +103,6 @@ def of_status(row: Mapping[str, Any], cores: int) -> str:
         most = duration(60 * row["minutes at most, with these"])
         said += f" None of the rest was ever timed. Their time limits allow {most} on {on}."
     return said
-
-
-def of_claims(rows: Sequence[ClaimRow]) -> str:
-    """Say how many claims have which verdict."""
-    from ldlrepro.report import conclusions
-
-    papers = dict.fromkeys(row.paper for row in rows)
-    whose = next(iter(papers)) if len(papers) == 1 else counted(len(papers), "paper")
-    return (
-        f"Of {counted(len(rows), 'claim')} of {whose}, {conclusions.counted(rows)} on our numbers."
-    )
 
 
 def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int) -> str:

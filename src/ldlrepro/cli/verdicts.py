@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from ldlrepro.judge.verdicts import VerdictRow
 
 R = TypeVar("R")
+CLAIM_RULE = (
+    "Counts are comparisons that come out as a claim says: it holds where their share reaches that "
+    "of the printed numbers, and fails where at most half do."
+)
 MANY = 24
 """Names that an error does not list."""
 
@@ -268,6 +272,8 @@ def claims(args: argparse.Namespace) -> int:
 
     For one paper, or with --full, each claim has a line.
     """
+    from ldlrepro.report import conclusions
+
     judge = judge_here(args)
     answers = answers_of(judge, papers_of(judge.project, args.paper))
     rows = [row for found in answers for row in found.claims]
@@ -275,22 +281,23 @@ def claims(args: argparse.Namespace) -> int:
         return answer(args, [{**asdict(row), "support": row.support} for row in rows])
     if not (args.full or len(answers) == 1):
         counts = [_counted_claims(found) for found in answers if found.claims]
-        return answer(args, counts, openings.of_claims(rows), first=6)
+        return answer(args, counts, conclusions.of_claims(rows), first=6)
+    said = f"{conclusions.of_claims(rows)} {CLAIM_RULE}"
     if not args.full:
         lines = [
             {
                 "verdict": row.verdict,
                 "ours": row.measured,
                 "in print": row.printed,
-                "claim": row.text,
+                "claim": f"{row.text} [on {row.stand_in}]" if row.stand_in else row.text,
                 "id": row.id,
                 "data sets": f"{row.datasets} of {row.of_datasets}" if row.datasets else "",
                 "where": row.where,
             }
             for row in rows
         ]
-        return answer(args, lines, openings.of_claims(rows), first=4)
-    print(paragraph(openings.of_claims(rows)))
+        return answer(args, lines, said, first=4)
+    print(paragraph(said))
     for row in rows:
         print()
         print(_claim_in_lines(row))
@@ -301,10 +308,11 @@ def _counted_claims(found: PaperAnswer) -> dict[str, Any]:
     """Return a paper's claims by verdict."""
     from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 
-    counts = Counter(row.verdict for row in found.claims)
+    own = [row.verdict for row in found.claims if not row.stand_in]
+    counts = Counter(own)
     heads = {HOLDS: "hold", PARTLY: "hold partly", FAILS: "fail", UNTESTED: "not tested"}
     told = {head: counts[verdict] for verdict, head in heads.items()}
-    return {"paper": found.paper, "claims": len(found.claims), **told}
+    return {"paper": found.paper, "claims": len(own), **told}
 
 
 def _claim_in_lines(row: ClaimRow) -> str:

@@ -83,20 +83,17 @@ def different(rows: Iterable[VerdictRow]) -> int:
     return len({(row.paper, row.unit_key, row.metric, row.printed) for row in rows})
 
 
-def of_claims(claims: Sequence[ClaimRow]) -> str:
-    """Return how many sentences of a paper hold."""
-    tested = [one for one in claims if not one.stand_in and one.verdict != UNTESTED]
-    if not tested:
-        return "No claim of this paper was tested on its own data."
-    return f"Of {len(tested)} tested claim{'s' * (len(tested) > 1)}, {counted(tested)}."
-
-
-def counted(claims: Iterable[ClaimRow]) -> str:
-    """Return how many claims have which verdict."""
-    counts = Counter(claim.verdict for claim in claims)
-    return listed(
-        [f"{counts[v]} {words[counts[v] > 1]}" for v, words in CLAIMS.items() if counts[v]]
-    )
+def of_claims(claims: Iterable[ClaimRow]) -> str:
+    """Return how many claims hold, those on substitute data apart."""
+    claims = list(claims)
+    own = [one for one in claims if not one.stand_in]
+    counts = Counter(claim.verdict for claim in own)
+    told = [f"{counts[v]} {words[counts[v] > 1]}" for v, words in CLAIMS.items() if counts[v]]
+    said = f"Of {len(own)} claim{'s' * (len(own) > 1)}, {listed(told)}."
+    if len(own) < len(claims):
+        hold = sum(bool(one.stand_in) and one.verdict == HOLDS for one in claims)
+        said += f" On substitute data, {hold} of {len(claims) - len(own)} hold."
+    return said
 
 
 def of_contradictions(found: Sequence[Contradiction]) -> str:
