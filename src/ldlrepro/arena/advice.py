@@ -96,6 +96,12 @@ class SameFolds:
         return [name for name in self.others if self.p(name) > ALPHA]
 
     @property
+    def tied_seconds(self) -> dict[str, float]:
+        """Return the CPU time of all that is tied, other kinds of a method among them."""
+        names = [name for name in self.means if name not in (self.first, self.mean)]
+        return {name: self.seconds[name] for name in names if self.p(name) > ALPHA}
+
+    @property
     def doubts(self) -> str:
         """Say whether chance alone could give the gain, and how many others are tied."""
         alike = f"{len(self.tied)} of {len(self.others)} other methods"
@@ -112,28 +118,29 @@ class Advice:
     lines: list[dict[str, Any]]
 
 
-def use(first: str, tied: Mapping[str, float]) -> str:
-    """Say which method to use, how many are tied with it, and which of these is the cheapest.
+def use(first: str, others: int, seconds: Mapping[str, float]) -> str:
+    """Say which method to use, how many others are tied with it, and what is tied and cheapest.
 
-    ``tied`` has their seconds of CPU time.
+    ``seconds`` has the CPU time of all that is tied, other kinds of the first method among them.
     """
-    if not tied:
+    if not others:
         return f"Use {spoken(first)}: no other method is tied with it."
-    cheapest = min(tied, key=lambda name: tied[name])
-    took = f"{spoken(cheapest)}, {tied[cheapest]:.2g} s of CPU time"
-    if len(tied) == 1:
-        return f"Use {spoken(first)}, or the one method tied with it: {took}."
+    cheapest = min(seconds, key=lambda name: seconds[name])
+    took = f"{spoken(cheapest)}, {seconds[cheapest]:.2g} s of CPU time"
+    if others == 1:
+        return f"Use {spoken(first)}, or the one method tied with it. The cheapest tie is {took}."
     return (
-        f"Use {spoken(first)}, or one of the {len(tied)} methods tied with it; the cheapest of "
-        f"these is {took}."
+        f"Use {spoken(first)}, or one of the {others} methods tied with it. The cheapest tie is "
+        f"{took}."
     )
 
 
 def overall(board: Standings) -> str:
     """Say which method to use for any data, and what that rests on."""
     first, near, _ = rivals(board)
-    tied = {row["method"]: row["cost_s"] for row in near}
-    return f"{use(first['method'], tied)} {sentence(board)}"
+    lines = board.table.to_dict("records")
+    tied = {row["method"]: row["cost_s"] for row in lines if row["high"] > first["low"]}
+    return f"{use(first['method'], len(near), tied)} {sentence(board)}"
 
 
 def recommend(judge: Judge, data_set: DataSet, measure: str) -> Advice:
@@ -218,8 +225,9 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
         for name, mean in found.means.items()
     ]
     said = (
-        f"{use(found.first, {name: found.seconds[name] for name in found.tied})} "
-        f"On {data_set.title} its {titled(found.measure)} is {found.means[found.first]:.4f}, "
+        f"{use(found.first, len(found.tied), found.tied_seconds)} "
+        f"On {data_set.title} the {titled(found.measure)} of {spoken(found.first)} is "
+        f"{found.means[found.first]:.4f}, "
         f"{found.gain(found.first):.0%} better than the mean of the training labels "
         f"(p = {found.p(found.mean):.2g}).{found.doubts} "
         f"It is the best of {len(lines)} lines on these rows: expect a little less. "

@@ -292,12 +292,10 @@ def sentence(board: Standings) -> str:
         said += "It leads in nearly all draws of such families."
     if len(board.by_family) > 3:
         leads, rho = board.halves
-        both = (
-            f"the leader of one half leads the other in {leads:.0%} of the splits"
-            if leads
-            else "no method leads both halves in any split"
+        said += (
+            f" Two halves of the families order the methods alike (correlation {rho:.2f}), and "
+            f"have the same leader in {leads:.0%} of the splits."
         )
-        said += f" The orders by two halves of the families correlate by {rho:.2f}, and {both}."
     if board.unfinished:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."
     late = set(board.rows["method"]) - set(board.counted["method"])
