@@ -138,9 +138,10 @@ def test_a_method_whose_settings_the_print_chose_never_comes_first_in_words():
     assert ranks(outcome)["ldldf"] == 1
     said = of_board(outcome)
     assert said.startswith("SA-BFGS comes first of 2 methods")
+    assert "settings of 1 more, 1 of them ahead of it. " in said
     assert "better than 1 of the others; 0 cannot" in said
     alone = standings(collect(PROJECT, [page(grid(["ldldf", "structrf"], NINE))]), "first", "cv")
-    assert of_board(alone).startswith("No method here may be cited.")
+    assert of_board(alone).startswith("No method here may be cited, ")
 
 
 def test_a_reader_can_have_one_kind_of_data_set():

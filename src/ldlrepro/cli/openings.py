@@ -11,7 +11,7 @@ from ldlrepro.core.progress import duration
 
 if TYPE_CHECKING:
     from ldlrepro.judge.verdicts import VerdictRow
-    from ldlrepro.report.leaderboard import Line, Standings
+    from ldlrepro.report.leaderboard import Standings
 
 
 def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]], narrow: bool = False) -> str:
@@ -120,41 +120,33 @@ def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int)
 
 
 def of_leaders(leaders: Sequence[Mapping[str, Any]], measure: str) -> str:
-    """Say which method is the best of most protocols."""
+    """Say which methods are the best of most protocols."""
+    from ldlrepro.judge.verdicts import listed
+
     if not leaders:
         return "Nothing has run that could be ranked. `snakemake --cores all PAPER` runs a paper."
-    methods = Counter(line["best method"].partition("@")[0] for line in leaders)
-    best, times = methods.most_common(1)[0]
+    times = Counter(line["best method"].partition("@")[0] for line in leaders)
+    most = max(times.values())
+    best = [name for name, number in times.items() if number == most]
+    each = " each" * (len(best) > 1)
     return (
-        f"{counted(len(leaders), 'protocol')}, {counted(len(methods), 'best method')} by mean "
-        f"rank in {measure}. {best} is most often the best, {times} times. Name a paper to see "
-        "whole rankings. Methods have their ids here; `ldlrepro list methods` has the titles."
+        f"Of methods that may be cited, {listed(best)} {'lead' if each else 'leads'} most often by "
+        f"mean rank in {measure}: in {most}{each} of {counted(len(leaders), 'protocol')}. Name a "
+        "paper to see whole rankings; `ldlrepro recommend` says which method to use."
     )
 
 
 def of_standings(outcome: Standings) -> str:
     """Say who leads a protocol, by how much it can be told, and where the user's own stand."""
-    ranked = [line for line in outcome.lines if line.rank is not None]
-    if len(ranked) < 2:
+    from ldlrepro.report import conclusions
+
+    said = conclusions.of_board(outcome)
+    if not said:
         return ""
-    on = counted(len(outcome.datasets), "data set")
-    if outcome.independent < len(outcome.datasets):
-        on += f" ({outcome.independent} independent)"
-    first, others = ranked[0], len(ranked) - 1
-    rivals = "the only other method" if others == 1 else f"{others} others"
-    said = f"{outcome.protocol}: {_name(first)} leads {rivals} by {outcome.measure} on {on}"
-    said += f", mean rank {first.rank:.2f}"
-    if not outcome.compared.refusal:
-        said += f", significantly better than {first.better_than or 'none'}"
+    ranked = [line for line in outcome.lines if line.rank is not None]
     own = [
-        f"{_name(line)} is number {place} of {len(ranked)}"
+        f"{line.contestant.id} is number {place} of {len(ranked)}"
         for place, line in enumerate(ranked, start=1)
         if line.contestant.own
     ]
-    said = f"{'. Yours: '.join([said, *[', '.join(own)] * bool(own)])}."
-    refusal = outcome.compared.refusal
-    return f"{said} No test of significance: {refusal}." if refusal else said
-
-
-def _name(line: Line) -> str:
-    return line.contestant.id + " (settings chosen by printed numbers)" * line.contestant.by_print
+    return f"{outcome.protocol}: {said}" + f" Yours: {', '.join(own)}." * bool(own)

@@ -91,18 +91,18 @@ def _with_even_digits(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _leader(outcome: Standings) -> dict[str, Any] | None:
-    """Return a line about the best method of a protocol; None where nothing is ranked."""
+    """Return a line about the best method that may be cited; None where nothing is ranked."""
     ranked = [line for line in outcome.lines if line.rank is not None]
-    if len(ranked) < 2:
+    citable = [line for line in ranked if not line.contestant.by_print]
+    if len(ranked) < 2 or not citable:
         return None
-    first = ranked[0]
+    first = citable[0]
     better = "no test" if outcome.compared.refusal else f"{first.better_than} of {len(ranked) - 1}"
     return {
         "protocol": outcome.protocol,
         "best method": first.contestant.id,
         "mean rank": f"{first.rank:.2f}",
         "data sets": len(outcome.datasets),
-        "settings by print": "yes" if first.contestant.by_print else "",
         "significantly better than": better,
     }
 
