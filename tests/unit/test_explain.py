@@ -97,9 +97,21 @@ def test_a_number_says_its_room_and_how_far_a_perfect_answer_is(
     assert said in " ".join(explain.summary("x", facts))
 
 
+def test_a_missed_number_says_why_before_what_the_verdict_is_worth() -> None:
+    yardsticks = {"the training mean": "worse", "a forest": "near", "a line": "worse"}
+    facts = {"verdict": "worse", "printed": "0.07", "measured": 0.08, "metric": "kl", "noise": 0.0}
+    facts |= {"holds": "It does not.", "reason": "Seconds.", "shown by": "note.md"}
+    facts |= {"evidence": "blind", "yardsticks": yardsticks}
+    _, holds, why, evidence, compared, *_ = explain.summary("x", facts)
+    assert (holds, why) == ("It does not.", "Why: Seconds. Shown by: note.md")
+    assert evidence.startswith("Evidence: blind")
+    others = "the training mean and a line are judged worse and a forest is judged near"
+    assert compared == f"For comparison, {others} here."
+
+
 def test_a_mean_over_seeds_says_so_beside_the_number() -> None:
     facts = {"verdict": "not run", "printed": "0.07", "measured": 0.0399, "measured_std": 0.012}
     facts |= {"n_folds": 10, "source": "reference", "seeds": 20, "seeds_met": 0.0}
-    _, numbers, seeds = explain.summary("x", facts)
-    assert numbers.endswith("measured 0.040 ± 0.012 (mean over 20 seeds of 10 folds, reference)")
+    numbers, seeds = explain.summary("x", facts)
+    assert numbers.startswith("x was not run: printed 0.07, measured 0.040 ± 0.012 (mean over 20")
     assert seeds == "0% of the 20 seeds meet the number."

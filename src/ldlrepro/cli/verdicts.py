@@ -226,12 +226,16 @@ def explain(args: argparse.Namespace) -> int:
     if args.full:
         print("\n".join(_lines(facts)))
         return 0
-    first, *others = summary(facts["cell"], facts)
-    others.append("--full shows parameters, folds, digests and the command that computes it again.")
-    others.append("Do you doubt this number? docs/doubt.md says how to challenge it.")
-    name, _, verdict = first.rpartition(" ")
-    print(f"{name} {coloured(verdict, COLOURS.get(facts['verdict'], ''))}")
-    print("\n".join(map(paragraph, others)))
+    first, *others = map(paragraph, summary(facts["cell"], facts))
+    verdict = facts["verdict"]
+    print(first.replace(f"{verdict}:", f"{coloured(verdict, COLOURS.get(verdict, ''))}:", 1))
+    print(*others, sep="\n")
+    print(
+        paragraph(
+            "--full shows parameters, folds, digests and the command that computes it again; "
+            "docs/doubt.md says how to challenge it."
+        )
+    )
     return 0
 
 

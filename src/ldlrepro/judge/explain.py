@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ldlrepro.catalogue import Method, Paper, Project
 from ldlrepro.catalogue.project import plain
 from ldlrepro.core.errors import UserError, nearest
+from ldlrepro.core.groups import grouped
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import NO_PAPERS, VALIDATION, chosen_by
 from ldlrepro.judge.misses import in_sentences
@@ -23,7 +24,9 @@ from ldlrepro.judge.verdicts import (
     FOLDS,
     JUDGED,
     MET,
+    MISPRINT,
     NEITHER,
+    NOT_RUN,
     PERFECT,
     PREDICTED,
     REPEATS,
@@ -32,6 +35,7 @@ from ldlrepro.judge.verdicts import (
     VerdictRow,
     difference,
     half_unit,
+    listed,
 )
 
 PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
@@ -40,11 +44,13 @@ CODE = "the original code"
 OURS, OPEN = "our choice", "our choice, see open points"
 LEAK = ", which sees test labels"
 IN_WORDS = {
-    BLIND: "blind, no printed number had a say in the settings",
-    PREDICTED: "predicted, the numbers of other data sets chose the settings",
-    FITTED: "fitted, this data set's own numbers had a say in the settings",
+    BLIND: "blind, no printed number and no test row had a say in the settings",
+    PREDICTED: "predicted, numbers or test rows of other data sets chose the settings",
+    FITTED: "fitted, numbers or test rows of this data set had a say in the settings",
 }
 """Evidence -> what it means."""
+SAID = {NOT_RUN: "was not run", MISPRINT: "is a misprint"}
+"""Verdict -> how a sentence says it, where `is` before it does not."""
 FAR_OFF = 0.05
 """Relative difference of two distances from a perfect answer up to which it is not told."""
 CANDIDATES = "candidates from "
@@ -93,22 +99,16 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
 
 
 def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return what most people ask of a cell, in a few lines with rounded numbers."""
-    lines = [f"{cell}: {facts['verdict']}", _numbers(facts)]
-    if facts["verdict"] in JUDGED:
-        lines.append(_tolerance(facts))
-        lines += filter(None, [_lost(facts)])
+    """Return what most people ask of a cell, in a few lines with rounded numbers.
+
+    The first one answers; what keeps a number from holding stands before what the verdict is worth.
+    """
+    lines = [f"{cell} {SAID.get(facts['verdict'], 'is ' + facts['verdict'])}: {_numbers(facts)}."]
     if holds := facts.get("holds"):
         lines.append(holds)
-    if deviation := _deviation(facts):
-        lines.append(deviation)
-    lines += _worth(facts)
     if reason := facts.get("reason"):
-        lines.append(f"Why: {in_sentences(reason)[0]}")
-    if place := facts.get("shown by"):
-        lines.append(f"Shown by: {place}")
-    if note := facts.get("note"):
-        lines.append(f"Note: {note}")
+        place = facts.get("shown by")
+        lines.append(f"Why: {in_sentences(reason)[0]}" + f" Shown by: {place}" * bool(place))
     if others := facts.get("what moves it"):
         closest = others[0]
         off = f" ({closest['difference']})" if closest["difference"] else ""
@@ -117,9 +117,11 @@ def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
             f"{closest['setting']}, gives "
             f"{_rounded(closest['measured'], facts)}{off}."
         )
+    if note := facts.get("note"):
+        lines.append(f"Note: {note}")
     if facts.get("other_settings"):
         lines.append("The record was made with settings that have changed since.")
-    return lines
+    return lines + _worth(facts)
 
 
 def shown_by(where: str, project: Project) -> str:
@@ -133,25 +135,36 @@ def shown_by(where: str, project: Project) -> str:
 
 
 def _worth(facts: Mapping[str, Any]) -> list[str]:
-    """Return what the verdict is worth: the reading, seeds, evidence, and what yardsticks get."""
+    """Return what the verdict is worth: evidence, what others get, the reading, room and seeds."""
     lines = []
+    if evidence := facts.get("evidence"):
+        rests_on = facts.get("rests_on")
+        lines.append(f"Evidence: {IN_WORDS[evidence]}" + (f": {rests_on}." if rests_on else "."))
+    if yardsticks := facts.get("yardsticks"):
+        alike = grouped(yardsticks, yardsticks.__getitem__)
+        told = [_judged(names, verdict) for verdict, names in alike.items()]
+        lines.append(f"For comparison, {listed(told)} here.")
+    for name, verdict in facts.get("not_asked", {}).items():
+        if verdict in MET:
+            lines.append(f"{name.capitalize()}, not asked of such a method, is {verdict} here too.")
     if choice := facts.get("choice"):
         lines.append(choice)
     if stated := facts.get("stated"):
         number = _rounded(stated["measured"], facts)
         lines.append(f"Under the first reading of the text: {number}, {stated['verdict']}.")
+    if facts["verdict"] in JUDGED:
+        lines += [_tolerance(facts), _lost(facts)]
+    lines.append(_deviation(facts))
     if seeds := facts.get("seeds"):
         lines.append(f"{facts['seeds_met']:.0%} of the {seeds} seeds meet the number.")
-    if evidence := facts.get("evidence"):
-        rests_on = facts.get("rests_on")
-        lines.append(f"Evidence: {IN_WORDS[evidence]}" + (f": {rests_on}." if rests_on else "."))
-    for name, verdict in facts.get("yardsticks", {}).items():
-        told = f"is judged {verdict}" if verdict else "has no number"
-        lines.append(f"For comparison, {name} {told} here.")
-    for name, verdict in facts.get("not_asked", {}).items():
-        if verdict in MET:
-            lines.append(f"{name.capitalize()}, not asked of such a method, is {verdict} here too.")
-    return lines
+    return list(filter(None, lines))
+
+
+def _judged(names: Sequence[str], verdict: str) -> str:
+    several = len(names) > 1
+    if not verdict:
+        return f"{listed(names)} {'have' if several else 'has'} no number"
+    return f"{listed(names)} {'are' if several else 'is'} judged {verdict}"
 
 
 def _numbers(facts: Mapping[str, Any]) -> str:
