@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]], narrow: bool = False) -> str:
     """Say how many printed numbers of each group hold; for a wide question, what that means."""
-    from ldlrepro.judge.tallies import HOLDS_WHEN, in_words
+    from ldlrepro.judge.tallies import in_words
+    from ldlrepro.report.conclusions import HOLDS_WHEN
 
     return f"{in_words(groups)} {_of_few(groups) if narrow else HOLDS_WHEN}".strip()
 
@@ -59,7 +60,7 @@ def of_cells(count: int, total: int, word: str) -> str:
         "quoted": "are quoted from another paper",
         "misprint": "are misprints",
         "not run": "were not run",
-        "blind": "are met by settings that no printed number chose",
+        "blind": "are met by settings that no printed number and no test row chose",
         "predicted": "are met by settings that the numbers of other data sets chose",
         "fitted": "are met by settings that the same data set's numbers chose",
         "exact": "are met exactly",

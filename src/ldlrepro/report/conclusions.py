@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ldlrepro.judge.verdicts import VerdictRow
     from ldlrepro.report.leaderboard import Standings
 
+HOLDS_WHEN = (
+    "Met means exact or reproduced. A number holds when it is met, simpler answers miss it, and no "
+    "printed number and no test row of its data set chose its settings."
+)
 FAR = 2.0
 """Times that numbers of one experiment are apart when this is told."""
 CLAIMS = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ldlrepro.arena.standings import sentence
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
-from ldlrepro.judge.tallies import HOLDS_WHEN, Tally, in_words, tally
+from ldlrepro.judge.tallies import Tally, in_words, tally
 from ldlrepro.report import conclusions, reasons, subjects, written
 from ldlrepro.report.arena import leading, standing
 from ldlrepro.report.content import (
@@ -307,7 +307,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals.update(anchor=anchor, about=ABOUT, holds_when=HOLDS_WHEN)
+    environment.globals.update(anchor=anchor, about=ABOUT, holds_when=conclusions.HOLDS_WHEN)
     environment.filters.update(
         by_row=_by_row,
         percent=percent,
