@@ -24,10 +24,10 @@ def extent(asked: int) -> Extent:
 
 def test_the_verdict_line_names_what_was_not_seen():
     found = certificate(PROJECT, [paper("p")], checks(skipped=1), extent(4))
-    told = "1 not computed (a reason); not seen: data (1 of 3), tracking (all 1)"
+    told = "1 not computed (a reason); not checked: data (1 of 3: a reason), tracking (a reason)"
     assert found["summary"] == f"PASS, 3 of 4 rerun; {told}"
     found = certificate(PROJECT, [paper("p")], checks(passed=0), extent(4))
-    assert "not seen: data (nothing there), tracking (all 1)" in found["summary"]
+    assert "not checked: data (nothing ran here), tracking (a reason)" in found["summary"]
 
 
 def test_an_audit_says_how_likely_it_finds_one_altered_fold_and_what_its_records_are():
@@ -35,7 +35,11 @@ def test_an_audit_says_how_likely_it_finds_one_altered_fold_and_what_its_records
     assert found["reruns"]["finds_one_altered_fold"] == 3 / 40
     chance, records = in_words(found)
     assert chance.startswith("3 of 40 folds were computed again, 3 of them right. That is 7.5%")
-    for told in ("Of 4 records, 1 were computed", "3 were carried over", "2 come from a tree"):
+    for told in (
+        "Of 4 records of 1 paper, 1 were computed",
+        "3 were carried over",
+        "2 come from a tree",
+    ):
         assert told in records
     for sentence in (chance, records):
         assert sentence in audit_page(found, in_words(found))

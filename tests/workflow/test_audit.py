@@ -346,7 +346,7 @@ def test_a_fold_that_takes_too_long_is_named_and_without_reruns_nothing_passes(f
     }
 
 
-def test_the_last_line_says_how_many_of_the_folds_asked_for_were_rerun(finished) -> None:
+def test_the_first_line_says_how_many_of_the_folds_asked_for_were_rerun(finished) -> None:
     # On a slow machine one of the four folds takes more than the default of 30 seconds.
     arguments = ("--units", "20", "--longest", "3600")
     said = finished.run("ldlrepro", "audit", "tiny", *arguments)

@@ -36,6 +36,7 @@ from ldlrepro.core.groups import grouped
 from ldlrepro.core.workspace import RESULTS
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import is_complete, origins
+from ldlrepro.judge.verdicts import listed
 from ldlrepro.plan import Unit
 from ldlrepro.report.html import audit_page
 from ldlrepro.track.store import shell_word
@@ -200,15 +201,19 @@ def _not_computed(reruns: Check) -> str:
 
 
 def _unseen(checks: Sequence[Check]) -> str:
-    """Name the checks that have not seen all their subjects; '' where each has."""
-    parts = []
-    for check in checks:
-        seen, skipped = len(check.passed) + len(check.failed), len(check.skipped)
-        if skipped and seen:
-            parts.append(f"{check.id} ({skipped} of {seen + skipped})")
-        elif not seen:
-            parts.append(f"{check.id} ({f'all {skipped}' if skipped else 'nothing there'})")
-    return f"; not seen: {', '.join(parts)}" if parts else ""
+    """Name the checks that have not seen all their subjects, and why; '' where each has."""
+    alike = grouped(checks, _why_unseen)
+    parts = [f"{listed([one.id for one in same])} ({why})" for why, same in alike.items() if why]
+    return f"; not checked: {', '.join(parts)}" if parts else ""
+
+
+def _why_unseen(check: Check) -> str:
+    seen, skipped = len(check.passed) + len(check.failed), len(check.skipped)
+    if not skipped:
+        return "" if seen else "nothing ran here"
+    reasons = {_without_addresses(remark.text) for remark in check.skipped}
+    share = [f"{skipped} of {seen + skipped}"] * bool(seen)
+    return ": ".join([*share, *reasons] if len(reasons) == 1 else share) or f"all {skipped}"
 
 
 def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list[Unit]]:
@@ -233,13 +238,15 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
     right = found["checks"][-1]["passed"]
     share = f"{100 * reruns['finds_one_altered_fold']:.2g}%"
     computed, carried, changed = records.values()
+    papers = len(found["papers"])
+    told = f"{papers} paper{'s' * (papers > 1)}"
     return [
         f"{reruns['computed']:,} of {reruns['in_scope']:,} folds were computed again, {right:,} of "
         f"them right. That is {share} of all, and the chance to find one fold that was altered "
         "together with its checksums.",
-        f"Of {computed + carried:,} records, {computed or 'none'} were computed by the code that "
-        f"they name, and {carried or 'none'} were carried over from earlier code with the same "
-        f"bits. {changed or 'None'} come from a tree with uncommitted changes.",
+        f"Of {computed + carried:,} records of {told}, {computed or 'none'} were computed by the "
+        f"code that they name, and {carried or 'none'} were carried over from earlier code with "
+        f"the same bits. {changed or 'None'} come from a tree with uncommitted changes.",
     ]
 
 
@@ -273,6 +280,6 @@ def _reason(same: Sequence[Mapping[str, str]]) -> str:
 def _line(check: Check) -> str:
     noted = f" ({len(check.noted)} with a note)" if check.noted else ""
     right = f"{len(check.passed)} right{noted}"
-    skipped = "not computed" if check.id == "reruns" else "not seen"
+    skipped = "not computed" if check.id == "reruns" else "not checked"
     counts = f"{right}, {len(check.failed)} wrong, {len(check.skipped)} {skipped}"
     return f"{check.id + ':':<10} {check.verdict:<8} {counts}"

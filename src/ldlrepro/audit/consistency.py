@@ -255,7 +255,7 @@ def check_tables(scope: Scope) -> Check:
         path = scope.workspace.answer(paper.id)
         command = f"snakemake --cores all {paper.id}"
         if not path.parent.is_dir():
-            check.skip(paper.id, "its tables have not been made here", command)
+            check.skip(paper.id, "no tables here", command)
             continue
         with check.of(paper.id, command):
             answer = scope.judge.anew(paper)

@@ -87,7 +87,7 @@ def check_seals(papers: Iterable[str], results: Path, root: Path) -> Check:
         sums = results / "compare" / paper / NAME
         command = f"snakemake --cores all {paper}"
         if not sums.is_file():
-            check.skip(paper, "its tables have not been made here", command)
+            check.skip(paper, "no tables here", command)
             continue
         with check.of(str(sums), command):
             found = _problems(sums, Path())

@@ -94,10 +94,11 @@ def of_status(row: Mapping[str, Any], cores: int) -> str:
     """Say how much has run here, and how long the rest takes."""
     units, failed, never = counted(row["units"], "unit"), row["failed"], row["never timed"]
     said = f"{row['done here']:,} of {units} are complete here, {failed or 'none'} failed."
-    said += f" {row['in reference']:,} are in the reference records."
+    said += f" Complete reference records answer for {row['in reference']:,}."
     on = counted(cores, "core")
     if row["jobs to do"]:
-        said += f" The rest takes about {duration(60 * row['minutes to do'])} on {on}."
+        takes = duration(60 * row["minutes to do"])
+        said += f" Computing the rest here, the reference set aside, takes about {takes} on {on}."
         if never:
             said += f" That leaves out {counted(never, 'unit')} never timed."
     elif never:

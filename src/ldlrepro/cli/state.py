@@ -13,7 +13,7 @@ from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.output import RED, answer, coloured, counted, paragraph
 from ldlrepro.cli.verb import PAPERS, flag, positive, takes, verb
 from ldlrepro.core.groups import grouped
-from ldlrepro.core.progress import waiting
+from ldlrepro.core.progress import duration, waiting
 
 if TYPE_CHECKING:
     from ldlrepro.judge.judging import Judge
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from ldlrepro.plan import Plan, Unit
 
 Row = dict[str, Any]
+SECONDS = {
+    "minutes to do": 60,
+    "core hours to do": 3600,
+    "minutes at most, with these": 60,
+    "minutes computed": 60,
+}
+"""Columns of times in the answer for programs -> their unit."""
 
 
 @verb(
@@ -153,7 +160,8 @@ def status(args: argparse.Namespace) -> int:
         wanted["all together"] = everything  # a unit of two papers is computed once
     with waiting("reading records"):
         rows = [_state_of(judge, name, units, args.cores) for name, units in wanted.items()]
-    answer(args, rows, openings.of_status(rows[-1], args.cores))
+    said = openings.of_status(rows[-1], args.cores)
+    answer(args, rows if args.json else [_in_words(row) for row in rows], said)
     failures = list(_failures(judge.local_units(everything)))
     if failures and not args.json:
         print("", *(coloured(text, RED) for text in failures), sep="\n")
@@ -185,12 +193,22 @@ def _state_of(judge: Judge, name: str, units: Sequence[Unit], cores: int) -> Row
         "minutes to do": round(rest.wall_seconds / 60, 2),
         "jobs to do": len(jobs),
         "core hours to do": round(rest.core_seconds / 3600, 2),
-        "longest job": f"{longest.name}, {longest.seconds:.0f} s" if longest else "",
+        "longest job": f"{longest.name}, {duration(longest.seconds)}" if longest else "",
         "never timed": len(unknown),
         "minutes at most, with these": round(bound.wall_seconds / 60, 2),
         "no data": sum(UNAVAILABLE in state for state in states),
         "in reference": sum(is_complete(unit, reference[unit.key]) for unit in known),
         "minutes computed": round(seconds / 60, 1),
+    }
+
+
+def _in_words(row: Row) -> Row:
+    """Return a line with its times as people say them; what takes none is left blank."""
+    return {
+        name.replace("minutes", "time").replace("core hours", "core time"): (
+            (duration(value * SECONDS[name]) if value else "") if name in SECONDS else value
+        )
+        for name, value in row.items()
     }
 
 
