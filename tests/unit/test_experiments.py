@@ -93,7 +93,7 @@ def test_a_figure_shows_the_points_that_were_measured(paper):
     assert set(curve.values) == {(None, 1), (None, 8)}
     assert curve.means()[None, 1] > curve.means()[None, 8] * 0.1
     drawn = drawings(page)
-    assert set(drawn) == {"agreement", "methods", "figure_1"}
+    assert set(drawn) == {"figure_1"}
     assert drawn["figure_1"].title == "Figure 1: how many neighbours"
 
 

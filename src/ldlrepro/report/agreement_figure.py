@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 
-from ldlrepro.judge.verdicts import PERFECT, VerdictRow
+from ldlrepro.judge.verdicts import JUDGED, MET, PERFECT, VerdictRow, listed
 from ldlrepro.plan.printed import DELTA, TIMES
 from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage
-from ldlrepro.report.svg import SOFT, Sheet, blank, text_width
+from ldlrepro.report.svg import PALE, SOFT, Sheet, text_width
 
 COLOURS = {
     "exact": "#14493a",
@@ -32,42 +33,67 @@ MARKERS = {
 """Outlines of the marks, which begin at their highest point or in their middle; '' is a disc."""
 BEGINS = {"exact": -3.7, "near": -1, "better": -3.2, "worse": 3.2, "quoted": -2.7}
 """How far below the middle of a mark its outline begins."""
-TICKS = (*(-(10.0**n) for n in range(6, -3, -1)), 0.0, *(10.0**n for n in range(-2, 7)))
+LANES = {
+    "met": MET,
+    "near": ("near",),
+    "missed": ("better", "worse"),
+    "not judged": ("quoted", "misprint"),
+}
+"""Verdicts that lie side by side, from the top of a measure's row."""
+EDGE = 1.0
+"""Relative difference where the axis ends; what lies beyond stands there as an arrow."""
+TICKS = (-1.0, -0.1, -0.01, 0.0, 0.01, 0.1, 1.0)
 """Relative differences that an axis names where it reaches them."""
-WIDE, NARROW, ROW, LETTERS = 1320, 560, 44, 16
+WIDE, NARROW, LANE, GAP, LETTERS = 1320, 560, 15, 14, 16
 """In pixels: the narrow one's letters are still 10 high in the window of a phone."""
-MARK = 1.35
-"""How much larger marks are drawn than their outlines."""
 
 
-def agreement_figure(page: PaperPage) -> Figure:
+def agreement_figure(page: PaperPage) -> Figure | None:
     """Draw differences from the printed value: one point per cell, a row per measure."""
-    title = "Measured against printed"
     printed = [
         row for row in page.rows if row.metric not in TIMES and not row.metric.startswith(DELTA)
     ]
-    sizes = sorted(abs(gap) for row in printed if (gap := row.loss_difference) is not None)
-    if not sizes:
-        return Figure(title, blank("no printed number has been measured yet"))
-    half, most = (sizes[math.ceil(share * len(sizes)) - 1] for share in (0.5, 0.9))
+    drawn = [row for row in printed if row.loss_difference is not None]
+    if not drawn:
+        return None
+    sizes = sorted(abs(row.loss_difference or 0.0) for row in drawn)
+    most = sizes[math.ceil(0.9 * len(sizes)) - 1]
     caption = (
-        f"Half of the {len(sizes):,} points lie within {_percent(half)} of the line, and nine in "
-        f"ten within {_percent(most)}. A point is one printed number; on the line the measured one "
-        "equals it. The steps of the axis grow tenfold."
+        f"{_finding(drawn)}Nine in ten points lie within {_percent(most)} of the line, where the "
+        f"measured number equals the printed one. Lanes from the top: {', '.join(_lanes(drawn))}."
     )
+    if sizes[-1] > EDGE:
+        caption += f" An arrow at the edge is a point beyond {_percent(EDGE)}."
     if any(row.metric in PERFECT for row in printed):
-        caption += " A measure whose perfect value is 1 is drawn by its distance from 1."
-    if len(sizes) < len(printed):
         caption += (
-            " What was not measured has no point, nor has a printed number that is perfect: where "
-            "a verdict has such cells, the legend counts points and cells."
+            " A measure whose perfect value is 1 is drawn by its distance from 1 but judged by "
+            "itself, so a number that is met may lie far from the line."
         )
+    if {row.verdict for row in printed if row.loss_difference is None} & {*MARKERS}:
+        caption += " What was not measured, or is printed as perfect, is only in the legend."
     if any(row.metric in TIMES for row in page.rows):
         caption += " Seconds are left out: they depend on the machine."
     if any(row.metric.startswith(DELTA) for row in page.rows):
         caption += " Differences between two methods (Δ) are left out: they are printed near zero."
     images = (_drawn(page, printed, width) for width in (WIDE, NARROW))
-    return Figure(title, next(images), caption, _counts(page), next(images))
+    return Figure("Measured against printed", next(images), caption, _counts(page), next(images))
+
+
+def _finding(rows: Sequence[VerdictRow]) -> str:
+    """Say how many numbers are met, and on which side the others lie."""
+    counts = Counter(row.verdict for row in rows)
+    judged, met = (sum(counts[verdict] for verdict in names) for names in (JUDGED, MET))
+    if not judged:
+        return ""
+    share = "Most" if 2 * met > judged else "At most half"
+    others = [f"{counts[name]:,} {name}" for name in ("near", "better", "worse") if counts[name]]
+    told = f"{share} of the numbers are met: {met:,} of {judged:,}. "
+    return told + (f"The others are {listed(others)}. " if others else "")
+
+
+def _lanes(rows: Sequence[VerdictRow]) -> list[str]:
+    """Return the lanes in which a point lies."""
+    return [name for name, mine in LANES.items() if any(row.verdict in mine for row in rows)]
 
 
 def _name(page: PaperPage, metric: str) -> str:
@@ -84,7 +110,9 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
     measures = list(dict.fromkeys(row.metric for row in rows))
     titles = [_name(page, measure) for measure in measures]
     sheet, left, top = Sheet(), 16 + text_width(titles, LETTERS), 10
-    bottom, right = top + ROW * len(measures), width - 20
+    lanes = [LANES[name] for name in _lanes(rows)]
+    high = LANE * len(lanes) + GAP
+    bottom, right = top + high * len(measures), width - 20
     places = [_place(row.loss_difference or 0.0) for row in rows]
     least, most = min(*places, _place(-0.01)), max(*places, _place(0.01))
     begin, unit = left + 12, (right - left - 24) / (most - least)
@@ -95,8 +123,8 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
     sheet.line((across(0.0), top), (across(0.0), bottom), stroke=SOFT)
     sheet.line((left, top), (left, bottom), (right, bottom))
     for place, name in enumerate(titles):
-        sheet.text(left - 8, top + ROW * (place + 0.5), name, LETTERS, "end")
-        sheet.line((left - 4, top + ROW * (place + 0.5)), (left, top + ROW * (place + 0.5)))
+        sheet.text(left - 8, top + high * (place + 0.5), name, LETTERS, "end")
+        sheet.line((left, top + high * (place + 1)), (right, top + high * (place + 1)), stroke=PALE)
     for tick in TICKS:
         if least <= _place(tick) <= most:
             x = across(_place(tick))
@@ -109,10 +137,13 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
     for verdict in reversed(MARKERS):  # what is met lies on top
         mine = [row for row in rows if row.verdict == verdict]
         for place, row in enumerate(mine):
+            gap = row.loss_difference or 0.0
             # A fixed spread keeps points apart and the drawing the same on every run.
-            height = measures.index(row.metric) + 0.5 + ((place * 7) % 11 - 5) / 18
-            x = across(_place(row.loss_difference or 0.0))
-            _mark(sheet, verdict, x, top + ROW * height)
+            lane = next(at for at, names in enumerate(lanes) if verdict in names) + 0.5
+            y = top + high * measures.index(row.metric) + GAP / 2
+            y += LANE * (lane + ((place * 7) % 11 - 5) / 14)
+            draw = _mark if abs(gap) <= EDGE else _arrow
+            draw(sheet, verdict, across(_place(gap)), y)
         if mine:
             share = _share(mine, [row for row in printed if row.verdict == verdict])
             legend.insert(0, (verdict, f"{verdict} {share}"))
@@ -121,19 +152,25 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
 
 def _place(difference: float) -> float:
     """Return where a relative difference lies: even steps near 0, from 1% on tenfold ones."""
-    return math.copysign(math.log10(1 + 100 * abs(difference)), difference)
+    return math.copysign(math.log10(1 + 100 * min(abs(difference), EDGE)), difference)
 
 
 def _mark(sheet: Sheet, verdict: str, x: float, y: float) -> None:
-    look = {"fill": COLOURS[verdict], "fill_opacity": "0.75"}
+    look = {"fill": COLOURS[verdict], "fill_opacity": "0.6"}
     if not MARKERS[verdict]:
-        sheet.shape("circle", cx=x, cy=y, r=2.8 * MARK, **look)
+        sheet.shape("circle", cx=x, cy=y, r=2.8, **look)
         return
     if verdict == "misprint":  # a cross has no inside
         look = {"stroke": COLOURS[verdict], "fill": "none"}
     outline = f"M0 {BEGINS.get(verdict, 0)}{MARKERS[verdict]}"
-    place = f"translate({x:.2f} {y:.2f}) scale({MARK})"
-    sheet.shape("path", d=outline, transform=place, **look)
+    sheet.shape("path", d=outline, transform=f"translate({x:.2f} {y:.2f})", **look)
+
+
+def _arrow(sheet: Sheet, verdict: str, x: float, y: float) -> None:
+    """Draw an arrow to the right: a measured number that is far too small reaches no edge."""
+    place, pen = f"translate({x:.2f} {y:.2f})", COLOURS[verdict]
+    outline = "M-5 0h14m-5-5 5 5-5 5"
+    sheet.shape("path", d=outline, transform=place, stroke=pen, stroke_width=2, fill="none")
 
 
 def _write_legend(

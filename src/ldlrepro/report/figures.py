@@ -20,25 +20,36 @@ from ldlrepro.report.canvas import as_svg, canvas, legends_above, numbers
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
-from ldlrepro.report.svg import blank
 
 LIST, PHONE = "figures.json", "phone"
 """Titles and captions of the drawings in a folder, in their order; the folder of narrow ones."""
+WORDS = {
+    "n_estimators": "number of trees",
+    "max_depth": "depth",
+    "max_samples": "sampling ratio",
+    "tol": "threshold",
+}
+"""Parameters that papers name otherwise."""
 
 
 def drawings(page: PaperPage) -> dict[str, Figure]:
-    """Draw a paper's figures by file name: two for every paper, then the paper's own."""
-    found = {"agreement": agreement_figure(page), "methods": methods_figure(page)}
+    """Draw a paper's figures by file name: two for every paper, then the paper's own.
+
+    What has no measured point yet is left out.
+    """
+    found: dict[str, Figure | None] = {
+        "agreement": agreement_figure(page),
+        "methods": methods_figure(page),
+    }
     measured = page.answer.experiments
     drawn = {name: experiments.drawings(page.paper, each) for name, each in measured.items()}
     curves = {curve.number: curve for curve in page.answer.curves}
     for number, printed in page.paper.figures.items():
         name = f"figure_{number.replace(' ', '_')}"
         title = f"Figure {number}: {printed.title}" if number[0].isdigit() else printed.title
-        if curve := curves.get(number):
-            image = blank("no point has been measured yet")
-            if curve.values:
-                image = _curve(curve, page.measure(curve.metric))
+        curve = curves.get(number)
+        if curve and curve.values:
+            image = _curve(curve, page.measure(curve.metric))
             caption = f"{_finding(page, curve)}{_settings(printed, curve)}"
             found[name] = Figure(title, image, caption, _points(curve))
         elif printed.ranks:
@@ -48,7 +59,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
             caption = f"{printed.caption} Experiment {printed.experiment}, {source}.".lstrip()
             image = as_svg(legends_above(drawing))
             found[name] = Figure(title, image, caption, numbers(drawing))
-    return found
+    return {name: figure for name, figure in found.items() if figure}
 
 
 def write_figures(page: PaperPage, folder: Path) -> list[Path]:
@@ -101,14 +112,23 @@ def _finding(page: PaperPage, curve: Curve) -> str:
         return ""
     falls = known_measures(page.project)[curve.metric] == "lower"
     best, *_, worst = sorted(means, key=means.__getitem__, reverse=not falls)
-    line = f" and {curve.line} {best[0]}" if curve.line else ""
+    line = f" and {in_words(curve.line)} {best[0]}" if curve.line else ""
     measure, values = page.measure(curve.metric), curve.values[best]
-    told = f"{measure} is best, {means[best]:.4g}, at {curve.x} {best[1]}{line}. "
+    told = f"{measure} is best, {means[best]:.4g}, at {in_words(curve.x)} {best[1]}{line}. "
     if len(values) > 1 and (folds := statistics.stdev(values)):
         away = abs(means[worst] - means[best]) / folds
-        near = "All points lie within one standard deviation of it. "
-        told += near if away < 1 else f"The worst lies {away:.1f} standard deviations away. "
+        told += (
+            "The choice hardly matters: all points lie within one standard deviation of it. "
+            if away < 1
+            else f"The choice matters: the worst point, {means[worst]:.4g}, lies {away:.1f} "
+            "standard deviations of the folds away. "
+        )
     return told
+
+
+def in_words(parameter: str) -> str:
+    """Return a parameter's name as papers say it."""
+    return WORDS.get(parameter, parameter.replace("_", " "))
 
 
 def _settings(printed: Printed, curve: Curve) -> str:
@@ -123,7 +143,7 @@ def _settings(printed: Printed, curve: Curve) -> str:
 
 
 def _listed(settings: Mapping[str, Any]) -> str:
-    return "".join(f", {name} {value}" for name, value in settings.items())
+    return "".join(f", {in_words(name)} {value}" for name, value in settings.items())
 
 
 def _curve(curve: Curve, measure: str) -> str:
@@ -146,11 +166,11 @@ def _drawn(curve: Curve, measure: str) -> Any:
             markersize=4,
             linewidth=1,
             elinewidth=0.5,
-            label=f"{curve.line} {line}" if curve.line else None,
+            label=f"{in_words(curve.line)} {line}" if curve.line else None,
         )
     if all(isinstance(x, int) for _, x in curve.values):
         axes.locator_params("x", integer=True)
-    axes.set_xlabel(curve.x)
+    axes.set_xlabel(in_words(curve.x))
     axes.set_ylabel(measure)
     if curve.line:
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)

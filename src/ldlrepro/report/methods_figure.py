@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
 
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.content import CONTROLS, Figure, PaperPage
-from ldlrepro.report.svg import INK, Sheet, blank, text_width
+from ldlrepro.report.svg import INK, Sheet, text_width
 
 ORDER = (
     "Methods are ordered by the geometric mean over columns of their number divided by the lowest "
-    "of the column. Those with fewer than half of the columns come last. Those of the paper are "
-    "bold."
+    "of the column. Those with fewer than half of the columns are in the numbers only."
 )
 LEAST = 1e-9
 """Error below which nothing is better."""
@@ -28,9 +27,9 @@ COLOURS = (
 """ColorBrewer's RdYlBu, from blue to red."""
 STEPS = 100
 """Colours that the bar above the map shows."""
-WIDE, HIGH = 36, 26
+WIDE, HIGH = 38, 27
 """Size of a cell, in pixels."""
-NAMES, NUMBERS = 11.5, 10.5
+NAMES, NUMBERS = 13, 12
 """Sizes of letters."""
 LONG = 24
 """Letters of a name that stand in one line."""
@@ -38,9 +37,8 @@ BOLDER = 1.1
 """How much wider bold letters are."""
 
 
-def methods_figure(page: PaperPage) -> Figure:
+def methods_figure(page: PaperPage) -> Figure | None:
     """Draw mean errors, over the training mean's if it has run: methods down, data sets across."""
-    title = "Methods side by side"
     hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
     units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
     floor = {_place(u): _error(u) for u in units if u.method == "train_mean"}
@@ -48,7 +46,7 @@ def methods_figure(page: PaperPage) -> Figure:
     if floor:
         units = [u for u in units if floor.get(_place(u))]
     if not units:
-        return Figure(title, blank("nothing to compare has been run yet"))
+        return None
     protocols = list(dict.fromkeys(unit.protocol for unit in units))
     # Data sets of the same protocol side by side.
     places = sorted({_place(unit): 0 for unit in units}, key=lambda at: protocols.index(at[0]))
@@ -64,30 +62,37 @@ def methods_figure(page: PaperPage) -> Figure:
     if floor:
         what += " over that of the training mean"
         told = f"Numbers are the {what}: below 1 a method is better than that mean"
-    own = {row.method_id for row in page.rows if row.method in page.paper.own}
     titles = {name: page.title_of(name) for name in lines}
     names = {name: _told_apart(name, titles) for name in lines}
-    placed = [names[name] for name, values in lines.items() if not _behind(values, best)[0]]
-    bold = [names[name] for name in lines if name in own and names[name] in placed]
-    caption = f"{_finding(placed, bold)} {told}. {ORDER}"
-    figure = _heat_map(lines, places, what, names, own)
+    own = {_base(row.method_id) for row in page.rows if row.method in page.paper.own}
+    drawn = {name: values for name, values in lines.items() if not _behind(values, best)[0]}
+    bold = [name for name in drawn if _base(name) in own]
+    caption = f"{_finding([*drawn], bold, names)} {told}. {ORDER}"
+    if bold:
+        caption += " Those of the paper are bold."
+    full = [any(v is not None for v in column) for column in zip(*drawn.values(), strict=True)]
+    shown = {name: [*compress(values, full)] for name, values in drawn.items()}
+    figure = _heat_map(shown, [*compress(places, full)], what, names, bold)
     table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
     for name, values in lines.items():
         table.append([titles[name], name, *("" if v is None else f"{v:.4f}" for v in values)])
-    return Figure(title, figure, caption, table)
+    return Figure("Methods side by side", figure, caption, table)
 
 
-def _finding(placed: Sequence[str], own: Sequence[str]) -> str:
+def _finding(placed: Sequence[str], own: Sequence[str], names: Mapping[str, str]) -> str:
     """Say which method comes first, and where the first of the paper's own comes."""
-    first = f"{placed[0]} comes first of {len(placed)} methods"
+    first = f"{names[placed[0]]} comes first of {len(placed)} methods"
     if not own:
         return f"{first}."
     place = placed.index(own[0]) + 1
-    return (
-        f"{first}; it is the paper's own."
-        if place == 1
-        else (f"{first}, and the paper's own {own[0]} is number {place}.")
-    )
+    if place == 1:
+        return f"{first}; it is the paper's own."
+    return f"{first}, and the paper's own {names[own[0]]} is number {place}."
+
+
+def _base(name: str) -> str:
+    """Return a method's id without its variant."""
+    return name.partition("@")[0]
 
 
 def _behind(values: Sequence[float | None], best: Sequence[float]) -> tuple[bool, float]:
@@ -110,7 +115,12 @@ def _heat_map(
     """Draw values by colour and as numbers; the names of ``own`` lines are bold."""
     sheet, names = Sheet(), [_in_lines(titles[name]) for name in lines]
     columns = [data for _, data in places]
-    left, head = 12 + BOLDER * text_width(chain(*names), NAMES), 64
+    left, head = 12 + BOLDER * text_width(chain(*names), NAMES), 64.0
+    if len({protocol for protocol, _ in places}) > 1:
+        head = _write_protocols(sheet, left, head, [protocol for protocol, _ in places])
+    head += 6 + text_width(columns, NAMES)
+    for x, column in enumerate(columns):
+        sheet.upwards(left + WIDE * (x + 0.5), head - 6, column, NAMES)
     bottom, right = head + HIGH * len(lines), left + WIDE * len(columns)
     positive = [v for line in lines.values() for v in line if v]
     limit = min(MOST, max([1.1, *positive, *(1 / v for v in positive)]))
@@ -142,23 +152,19 @@ def _heat_map(
                 number = f"{value:.{2 if value < 9.995 else 0}f}"
                 at = left + WIDE * (x + 0.5), top + HIGH / 2
                 sheet.text(*at, number, NUMBERS, "middle", fill=ink)
-    for x, column in enumerate(columns):
-        sheet.downwards(left + WIDE * (x + 0.5), bottom + 6, column, NAMES)
-    end = bottom + 14 + text_width(columns, NAMES)
-    if len({protocol for protocol, _ in places}) > 1:
-        end = _write_protocols(sheet, left, end, [protocol for protocol, _ in places])
     edge = max(right, start + long, start + text_width([what], NAMES))
-    return sheet.svg(edge + 12, end)
+    return sheet.svg(edge + 12, bottom + 4)
 
 
 def _write_protocols(sheet: Sheet, left: float, top: float, protocols: Sequence[str]) -> float:
-    """Name each protocol once, below a line under its data sets; return where the names end."""
+    """Name each protocol once, over a line above its data sets; return where that is."""
+    bottom = top + 6 + text_width(protocols, NAMES)
     for protocol in dict.fromkeys(protocols):
         start = left + WIDE * protocols.index(protocol)
         end = start + WIDE * protocols.count(protocol)
-        sheet.line((start + 3, top), (end - 3, top))
-        sheet.downwards((start + end) / 2, top + 6, protocol, NAMES)
-    return top + 14 + text_width(protocols, NAMES)
+        sheet.line((start + 3, bottom), (end - 3, bottom))
+        sheet.upwards((start + end) / 2, bottom - 6, protocol, NAMES)
+    return bottom + 6
 
 
 def _colour(place: float) -> str:

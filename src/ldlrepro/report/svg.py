@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
-INK, SOFT = "#1c1d1f", "#4a5568"
+INK, SOFT, PALE = "#1c1d1f", "#4a5568", "#d3d9e1"
 MIDDLE = 0.35
 """How far below the middle of a letter its line is, as a share of the letter's size."""
 NARROW = frozenset(" .,:;'()|ijlft")
@@ -60,10 +60,10 @@ class Sheet:
         place = {"x": x, "y": y + MIDDLE * size, "font_size": size}
         self._words(words, {**place, "text_anchor": anchor, **settings})
 
-    def downwards(self, x: float, y: float, words: str, size: float) -> None:
-        """Add words that are read from below and end at ``y``."""
+    def upwards(self, x: float, y: float, words: str, size: float) -> None:
+        """Add words that are read from below and begin at ``y``."""
         turn = f"translate({_short(x + MIDDLE * size)} {_short(y)}) rotate(-90)"
-        self._words(words, {"transform": turn, "font_size": size, "text_anchor": "end"})
+        self._words(words, {"transform": turn, "font_size": size})
 
     def _words(self, words: str, settings: Mapping[str, float | str]) -> None:
         self._parts.append(f"<text{_told(settings)}>{escape(words, quote=False)}</text>")
