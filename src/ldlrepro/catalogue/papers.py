@@ -214,9 +214,7 @@ class Figure(Entry):
     experiment: str = ""
     """the experiment that draws it, under the first word of the number"""
     ranks: str = ""
-    """the table whose methods are ranked over its data sets (critical-difference diagrams), as
-    printed and as measured
-    """
+    """the table whose methods are ranked over its data sets, as printed and as measured"""
     methods: List[str] = Field(default=(), min_length=2)
     """printed methods that are ranked; default all of the table"""
     dataset: str = ""

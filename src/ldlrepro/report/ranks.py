@@ -1,12 +1,12 @@
-"""Critical-difference diagrams: average ranks over data sets, as printed and as measured."""
+"""Average ranks of methods over data sets, as printed and as measured."""
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ldl import metrics
 from ldlrepro.catalogue import Figure as Printed
@@ -15,26 +15,19 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import ALPHA, Ranking, ranking
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.content import Figure, PaperPage
-from ldlrepro.report.svg import Sheet, text_width
+from ldlrepro.report.svg import PALE, Sheet, text_width
 
 CAPTION = (
-    "A dot is a method's average rank over the data sets that have numbers of all these methods, "
-    "the best on the left. A measured data set also counts where the table has no line for it, and "
-    "a misprinted number takes its data set out of that measure."
+    "Each method has one dot for each measure: its average rank over the data sets that have "
+    "numbers of all these methods. A measured data set also counts where the table has no line for "
+    "it, and a misprinted number takes its data set out of that measure."
 )
-BARS = (
-    " A bar joins neighbouring methods of which no two differ significantly: a Friedman test, then "
-    f"exact Wilcoxon signed rank tests with Holm's correction over all pairs, at {100 * ALPHA:g}%. "
-    "The tests count data sets of one family, such as Yeast's, as one. Two methods without a "
-    "common bar need not differ; the leaderboard compares every pair."
-)
-WIDTH, EDGE = 880, 40
-LETTERS, BETWEEN = 10.5, 16
-"""Size of letters, and the height of a line."""
-BAR = "#c05621"
+WIDTH, ROW, LETTERS = 560, 46, 16
+"""In pixels: as wide as the window of a phone, its letters are still 10 high."""
+COLOURS = {"printed": "#718096", "measured": "#166449"}
 
 
-def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure:
+def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure | None:
     """Draw a table's ranks, by measure.
 
     On the measured side stand the user's own methods as well.
@@ -67,10 +60,10 @@ def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure:
         )
     if missing:
         remark += f" Left out, for want of some of the data sets: {', '.join(sorted(missing))}."
-    panels = [panel for pair in pairs for panel in pair]
-    tested = BARS if any(panel.compared.p is not None for panel in panels) else ""
-    caption = f"{_finding(pairs)}{CAPTION}{tested}{remark}"
-    return Figure(title, _drawn(pairs), caption, _ranks(panels))
+    if not any(measured.compared.ranks for _, measured in pairs):
+        return None
+    caption = f"{_finding(pairs)}{CAPTION}{remark}"
+    return Figure(title, _drawn(pairs), caption, _ranks(chain.from_iterable(pairs)))
 
 
 def _finding(pairs: Sequence[Sequence[_Panel]]) -> str:
@@ -84,15 +77,22 @@ def _finding(pairs: Sequence[Sequence[_Panel]]) -> str:
         return ""
     name, of = Counter(first for first, _ in leaders).most_common(1)[0]
     ours = sum(first == name for _, first in leaders)
-    told = f"{name} is first by {of} of {len(leaders)} measures as printed, by {ours} as measured. "
-    if all(panel.compared.refusal for pair in pairs for panel in pair):
-        told += "The data sets are too few for a test, so the order proves nothing. "
+    told = f"{name} is first by {of} of {len(leaders)} measures as printed, by {ours} as measured"
+    told += ", so its lead is confirmed on these data sets. " if ours >= of else ". "
+    if all(measured.compared.refusal for _, measured in pairs):
+        return f"{told}The data sets are too few for a test: nothing follows for other data. "
+    tests = [p for _, measured in pairs if (p := measured.compared.friedman) is not None]
+    if tests:
+        told += (
+            f"By {sum(p < ALPHA for p in tests)} of {len(tests)} measures a Friedman test at "
+            f"{100 * ALPHA:g}% tells the measured methods apart; the leaderboard compares pairs. "
+        )
     return told
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """One diagram: a measure, on the printed side or on the measured one."""
+    """Ranks by a measure, on the printed side or on the measured one."""
 
     title: str
     compared: Ranking
@@ -100,11 +100,38 @@ class _Panel:
 
 
 def _drawn(pairs: Sequence[Sequence[_Panel]]) -> str:
-    """Draw diagrams in pairs."""
-    sheet, y, half = Sheet(), 0.0, WIDTH / 2
-    for pair in pairs:
-        y = max(_draw(sheet, panel, i * half, half, y) for i, panel in enumerate(pair))
-    return sheet.svg(WIDTH, max(1.0, y))
+    """Draw a row for each method, the best above, with printed dots over measured ones."""
+    labels: dict[str, str] = {}
+    ranks: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for side, panel in chain.from_iterable(zip(COLOURS, pair, strict=True) for pair in pairs):
+        for name, rank in panel.compared.ranks.items():
+            labels[name] = panel.labels[name]
+            ranks[side, name].append(rank)
+    order = sorted(
+        labels, key=lambda name: statistics.fmean(ranks["measured", name] or ranks["printed", name])
+    )
+    sheet, left, top = Sheet(), 28 + text_width(labels.values(), LETTERS), 64.0
+    last, bottom = len(labels), top + ROW * len(labels)
+    step = (WIDTH - 20 - left) / max(last - 1, 1)
+    x = left
+    for side, colour in COLOURS.items():
+        sheet.disc(x, 14, 6, colour)
+        sheet.text(x + 12, 14, side, LETTERS)
+        x += 120
+    sheet.text(left - 14, top - 14, "rank", LETTERS, "end")
+    for rank in range(1, last + 1):
+        x = left + step * (rank - 1)
+        sheet.line((x, top), (x, bottom), stroke=PALE)
+        sheet.text(x, top - 14, str(rank), LETTERS, "middle")
+    for row, name in enumerate(order):
+        y = top + ROW * (row + 0.5)
+        sheet.text(left - 14, y, labels[name], LETTERS, "end")
+        for side, below in zip(COLOURS, (-9, 9), strict=True):
+            for rank in ranks[side, name]:
+                x = left + step * (rank - 1)
+                look = {"fill": COLOURS[side], "fill_opacity": "0.6"}
+                sheet.shape("circle", cx=x, cy=y + below, r=6, **look)
+    return sheet.svg(WIDTH, bottom + 8)
 
 
 def _ranks(panels: Iterable[_Panel]) -> list[list[str]]:
@@ -158,81 +185,3 @@ def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str,
         for protocol in sorted(set(others.values()))
     )
     return labels, remark
-
-
-def _heading(panel: _Panel) -> str:
-    compared = panel.compared
-    count = len(compared.datasets)
-    title = f"{panel.title}: {count} data set{'s' * (count != 1)}"
-    if compared.refusal:
-        title += ", too few for a test"
-    elif compared.friedman is not None:
-        title += f", Friedman p {compared.friedman:.1g}"
-    return title
-
-
-def _draw(sheet: Sheet, panel: _Panel, left: float, width: float, top: float) -> float:
-    """Draw an axis of ranks, the bars below it, and the methods on both sides; return its end."""
-    ranks = sorted(panel.compared.ranks.items(), key=lambda item: item[1])
-    half = (len(ranks) + 1) // 2
-    labels = [panel.labels[name] for name, _ in ranks]
-    room = text_width(labels, LETTERS) + text_width([" 10.0"], LETTERS)
-    start, end, axis = left + room, left + width - room, top + 44
-    sheet.text(left + EDGE, top + 14, _heading(panel), 12)
-    if not ranks:
-        return top + 30
-    best, worst = ranks[0][1], ranks[-1][1]
-    step = (end - start) / (worst - best or 1.0)
-
-    def place(rank: float) -> float:
-        return start + step * (rank - best)
-
-    sheet.line((start - 8, axis), (end + 8, axis))
-    for tick in range(math.ceil(best), math.floor(worst) + 1):
-        sheet.line((place(tick), axis - 4), (place(tick), axis))
-        sheet.text(place(tick), axis - 11, str(tick), LETTERS, "middle")
-    joined = [] if panel.compared.p is None else bars_of(panel.compared)
-    bars = placed([panel.compared.ranks[name] for name in bar] for bar in joined)
-    first = axis + BETWEEN * (1.5 + max((row for row, _ in bars), default=0))
-    for side, methods in ((0, ranks[:half]), (1, ranks[: half - 1 : -1])):
-        for line, (name, rank) in enumerate(methods):
-            y = first + BETWEEN * line
-            sheet.line((place(rank), axis), (place(rank), y), (end if side else start, y))
-            sheet.shape("circle", cx=place(rank), cy=axis, r=2.3)
-            label = panel.labels[name]
-            if side:
-                sheet.text(end + 4, y, f"{rank:.1f} {label}", LETTERS)
-            else:
-                sheet.text(start - 4, y, f"{label} {rank:.1f}", LETTERS, "end")
-    for row, bar in bars:
-        y = axis + BETWEEN * row
-        sheet.line((place(bar[0]), y), (place(bar[-1]), y), stroke=BAR, width=3)
-    return first + BETWEEN * half + 6
-
-
-def bars_of(compared: Ranking) -> list[list[str]]:
-    """Return the longest stretches of neighbours in rank of which no two differ."""
-    names = sorted(compared.ranks, key=lambda name: compared.ranks[name])
-    found: list[list[str]] = []
-    end = 0
-    for first in range(len(names)):
-        last = first + 1
-        while last < len(names) and all(
-            compared.p.loc[names[last], name] >= ALPHA for name in names[first:last]
-        ):
-            last += 1
-        if last > max(end, first + 1):  # no part of the stretch before
-            found.append(names[first:last])
-            end = last
-    return found
-
-
-def placed(bars: Iterable[list[float]]) -> list[tuple[int, list[float]]]:
-    """Put bars into the first rows, from 1 on, where they meet no other."""
-    ends: list[float] = []
-    found = []
-    for bar in sorted(map(sorted, bars), key=lambda bar: (bar[0], -bar[-1], bar)):
-        row = next((i for i, end in enumerate(ends) if end < bar[0]), len(ends))
-        ends[row : row + 1] = [bar[-1]]
-        found.append((row + 1, bar))
-    return found
