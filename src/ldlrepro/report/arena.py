@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.arena import standings
-from ldlrepro.report.svg import SOFT, Sheet
+from ldlrepro.report.svg import Sheet, text_width
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ldl.comparison.result import Comparison
 
-BAND, LETTERS, WIDTH = 26.0, 16.0, 560.0
+BAND, LETTERS, WIDTH = 18.0, 16.0, 560.0
 """In pixels: as wide as the window of a phone, its letters are still 10 high."""
 NOTABLE = 0.003
 """Gain over all that cost less from which on a method is named."""
-GOOD, OTHER = "#2f855a", "#8795a9"
+NEARLY = 0.85
+"""Share of the highest gain that the title calls cheap to have."""
+GOOD, OTHER = "#2f855a", "#c3ccd8"
 
 
 def bars(found: Comparison) -> list[tuple[str, str]]:
@@ -49,19 +51,12 @@ def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
 
 
 def trade_off(board: standings.Standings) -> str:
-    """Draw what methods gain against what search and fit cost; a list names the best at their cost.
+    """Draw what methods gain against what search and fit cost, and name the best at their cost.
 
-    Nothing is cheaper and better than these, so that their numbers cover no point.
+    Nothing is cheaper and better than these, so that no point lies under their names.
     """
     table = board.table[board.table["gain"] > 0].sort_values("cost_s")
     low, high = (math.log10(table["cost_s"].iloc[end]) for end in (0, -1))
-    most, left, top, across, down = float(table["gain"].max()) * 1.05, 58.0, 142.0, 490.0, 330.0
-    bottom, right, sheet = top + down, left + across, Sheet()
-
-    def place(seconds: float, gain: float) -> tuple[float, float]:
-        x = left + 24 + (math.log10(seconds) - low) / (high - low or 1.0) * (across - 36)
-        return x, top + down * (1 - gain / most)
-
     best, ahead, others = 0.0, [], []
     for row in table.to_dict("records"):
         if row["gain"] > best + NOTABLE:
@@ -69,16 +64,23 @@ def trade_off(board: standings.Standings) -> str:
             ahead.append(row)
         else:
             others.append(row)
-    end = bottom + 98 + BAND * len(ahead)
+    most, left, top, right, down = best * 1.12, 58.0, 132.0, 548.0, 440.0
+    begin = left + 20 + text_width(map(_name, ahead[:3]), LETTERS)
+    bottom, sheet = top + down, Sheet()
+
+    def place(seconds: float, gain: float) -> tuple[float, float]:
+        x = begin + (math.log10(seconds) - low) / (high - low or 1.0) * (right - 12 - begin)
+        return x, top + down * (1 - gain / most)
+
+    end = bottom + 60
     sheet.rectangle(0, 0, WIDTH, end, "white")
+    for line, words in enumerate(_conclusion(ahead)):
+        sheet.text(8, 16 + 24 * line, words, 18, font_weight="bold")
     sets, families = len(board.losses), len(board.by_family)
-    title = f"Gain and cost over {sets} data sets of {families} families"
-    sheet.text(8, 16, title, 18, font_weight="bold")
-    sheet.disc(14, 48, 5, GOOD)
-    sheet.text(26, 48, "nothing cheaper gains as much", LETTERS)
-    sheet.disc(14, 74, 4, OTHER)
-    sheet.text(26, 74, "the others: with defaults, tuned, and as an ensemble", LETTERS)
-    sheet.text(8, top - 22, "Gain: share of the training mean's loss taken away", LETTERS)
+    sheet.disc(14, 70, 5, GOOD)
+    words = f"nothing cheaper gains as much ({sets} data sets, {families} families)"
+    sheet.text(26, 70, words, LETTERS)
+    sheet.text(8, top - 30, "Gain: share of the training mean's loss taken away", LETTERS)
     sheet.line((left, top), (left, bottom), (right, bottom))
     for power in range(math.ceil(low), math.floor(high) + 1):
         x, _ = place(10.0**power, 0.0)
@@ -87,32 +89,39 @@ def trade_off(board: standings.Standings) -> str:
     for share in range(0, int(most * 100) + 1, 5):
         _, y = place(1.0, share / 100)
         sheet.text(left - 8, y, f"{share}%", LETTERS, "end")
-    sheet.text(left + across / 2, bottom + 44, "CPU seconds of search and fit", LETTERS, "middle")
+    words = "CPU seconds of search and fit"
+    sheet.text((left + right) / 2, bottom + 44, words, LETTERS, "middle")
     for row in others:
         sheet.disc(*place(row["cost_s"], row["gain"]), 3, OTHER, _told(row))
-    for number, row in enumerate(ahead, start=1):
+    before, free = left, bottom
+    for row in ahead:
         x, y = place(row["cost_s"], row["gain"])
+        is_apart = x - text_width([_name(row)], LETTERS) > before
+        free = y - 3 if is_apart else min(y - 3, free - BAND)
+        sheet.line((x - 8, free), (x, y), stroke=GOOD)
         sheet.disc(x, y, 5, GOOD, _told(row))
-        sheet.text(x - 6, y - 8, str(number), LETTERS, "end", font_weight="bold")
-    _list_of(sheet, left, bottom + 80, ahead)
+        sheet.text(x - 11, free, _name(row), LETTERS, "end")
+        before = x
     return sheet.svg(WIDTH, end)
+
+
+def _conclusion(ahead: Sequence[Mapping[Any, Any]]) -> list[str]:
+    """Say what nearly all of the highest gain costs, and what the rest."""
+    most = ahead[-1]
+    cheap = next(row for row in ahead if row["gain"] >= NEARLY * most["gain"])
+    told = [f"{_name(cheap)} gains {cheap['gain']:.0%} in {cheap['cost_s']:.2g} s."]
+    if cheap is not most:
+        told.append(f"{_name(most)} gains the most, {most['gain']:.0%}, in {most['cost_s']:.2g} s.")
+    return told
+
+
+def _name(row: Mapping[Any, Any]) -> str:
+    """Return a method's name; one without further words has its defaults."""
+    return str(row["method"]).removesuffix(", default")
 
 
 def _told(row: Mapping[Any, Any]) -> str:
     return f"{row['method']}: {row['gain']:.1%}, {row['cost_s']:.2g} s"
-
-
-def _list_of(sheet: Sheet, x: float, y: float, rows: Sequence[Mapping[Any, Any]]) -> None:
-    """Write a numbered list of methods with what they gain and cost."""
-    for at, anchor, words in ((x, "start", "best at their cost"), (x + 310, "end", "gain")):
-        sheet.text(at, y, words, LETTERS, anchor, fill=SOFT)
-    sheet.text(x + 410, y, "cost, s", LETTERS, "end", fill=SOFT)
-    for number, row in enumerate(rows, start=1):
-        y += BAND
-        sheet.text(x, y, f"{number}", LETTERS, font_weight="bold")
-        sheet.text(x + 30, y, row["method"], LETTERS)
-        sheet.text(x + 310, y, f"{100 * row['gain']:.0f}%", LETTERS, "end")
-        sheet.text(x + 410, y, f"{row['cost_s']:.2g}", LETTERS, "end")
 
 
 def lines_of(found: Comparison) -> list[dict[str, Any]]:
