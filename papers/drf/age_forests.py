@@ -213,6 +213,9 @@ class Forests:
 # ---------------------------------------------------------------------- drawings
 
 
+PEN: dict[str, Any] = {"color": "#a3bcd9", "linewidth": 0.8}
+
+
 def draw(series: dict[str, Any]) -> dict[str, Any]:
     pens = {
         "6": _draw_entropies,
@@ -250,15 +253,19 @@ def _draw_leaves(content: Mapping[str, Any]) -> Any:
     grid = np.array(content["ages"])
     panels[0].bar(grid, content["counts"], width=1.0)
     panels[0].set_ylabel("rows")
-    for shares in content["shares"]:
-        panels[1].plot(grid, shares, linewidth=0.8)
+    for shares in sorted(content["shares"], key=max, reverse=True):  # the widest on top
+        panels[1].plot(grid, shares, **PEN)
     panels[1].set_ylabel("probability (a leaf of DLDLF)")
     fine = np.linspace(grid[0], grid[-1], 600)
-    for mean, deviation in zip(content["means"], content["deviations"], strict=True):
+    normals = zip(content["deviations"], content["means"], strict=True)
+    for deviation, mean in sorted(normals):
         density = np.exp(-((fine - mean) ** 2) / (2 * deviation**2))
         # Curves are as high as their peak allows, and no higher than a leaf of one year.
-        panels[2].plot(fine, density * min(1.0, 1.0 / deviation), linewidth=0.8)
+        panels[2].plot(fine, density * min(1.0, 1.0 / deviation), **PEN)
     panels[2].set_ylabel("density, cut (a leaf of DRF)")
+    for axes in panels[1:]:
+        axes.lines[-1].set(color="#c05621", linewidth=2, label="the widest leaf")
+        axes.legend()
     for axes in panels:
         axes.set_xlabel("age")
     return figure

@@ -208,7 +208,7 @@ def _short(value: float) -> float:
 
 # ---------------------------------------------------------------------- drawing
 
-COLOURS = ("#c05621", "#2b6cb0", "#2a7f62", "#97266d", "#718096", "#b7791f", "#4a5568", "#805ad5")
+FIRST, OTHERS = "#c05621", "#b3bcc9"
 
 
 def draw(series: dict[str, Any]) -> dict[str, Any]:
@@ -222,35 +222,33 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
         return {}
     figure = Figure(figsize=(9, 0.7 + 2.6 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False)
-    names = list(dict.fromkeys(name for curves in series.values() for name in curves))
-    colours = dict(zip(names, COLOURS, strict=False))
+    first = next(iter(next(iter(series.values()))), "")
     for axes in panels.flat[len(series) :]:
         axes.set_axis_off()
     for axes, (dataset, curves) in zip(panels.flat, series.items(), strict=False):
-        _draw_panel(axes, dataset, curves, colours)
-    handles = [Line2D([], [], color=colours[name], label=name) for name in names]
-    handles += [
-        Line2D([], [], color="#4a5568", label="rest chosen on test folds"),
-        Line2D([], [], color="#4a5568", linestyle="--", label="rest chosen on training rows"),
-        Line2D([], [], color="#4a5568", linestyle="", marker="*", label="printed, u = 0.1"),
+        _draw_panel(axes, dataset, curves, first)
+    handles = [
+        Line2D([], [], color=FIRST, label=f"{first}, rest chosen on test folds"),
+        Line2D([], [], color=FIRST, linestyle="--", label=f"{first}, rest chosen on training rows"),
+        Line2D([], [], color=FIRST, linestyle="", marker="*", label=f"{first} printed, u = 0.1"),
+        Line2D([], [], color=OTHERS, label="other methods"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
     return {"u": figure}
 
 
-def _draw_panel(
-    axes: Any, dataset: str, curves: Mapping[str, Any], colours: Mapping[str, str]
-) -> None:
+def _draw_panel(axes: Any, dataset: str, curves: Mapping[str, Any], first: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
-    for name, curve in curves.items():
-        look = {"color": colours[name], "linewidth": 1.1}
-        axes.plot(curve["u"], curve["tested"], marker="o", markersize=2.5, **look)
-        axes.plot(curve["u"], curve["nested"], linestyle="--", **look)
+    for name, curve in reversed(list(curves.items())):
+        look = {"color": OTHERS, "linewidth": 0.9}
+        if name == first:
+            look = {"color": FIRST, "linewidth": 2.0}
+        axes.plot(curve["u"], curve["tested"], label=f"{name}, on test folds", **look)
+        axes.plot(curve["u"], curve["nested"], "--", label=f"{name}, on training rows", **look)
     # The paper says only for MSLP at which u its printed row stands.
-    first = next(iter(curves), None)
-    if first and curves[first]["printed"] is not None:
-        axes.plot([0.1], [curves[first]["printed"]], "*", color=colours[first], markersize=9)
-    axes.set_title(dataset, fontsize=9)
-    axes.set_xlabel("u", fontsize=8)
-    axes.set_ylabel("KL", fontsize=8)
-    axes.tick_params(labelsize=7)
+    if first in curves and (printed := curves[first]["printed"]) is not None:
+        axes.plot([0.1], [printed], "*", color=FIRST, markersize=11, label=f"{first}, printed")
+    axes.set_title(dataset, fontsize=10)
+    axes.set_xlabel("u", fontsize=10)
+    axes.set_ylabel("KL", fontsize=10)
+    axes.tick_params(labelsize=8)
