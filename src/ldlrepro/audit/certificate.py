@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ldlrepro import __version__
-from ldlrepro.audit import Check
+from ldlrepro.audit import Check, Remark
 from ldlrepro.audit.consistency import (
     Scope,
     check_data,
@@ -194,10 +194,13 @@ def certificate(
 
 def _not_computed(reruns: Check) -> str:
     """Count the folds that could not be computed, by reason; '' where there is none."""
-    # Without the addresses at which a data set was looked for.
-    texts = (re.sub(r"(?s)(?<= is not available): .*", "", one.text) for one in reruns.skipped)
-    told = (f"; {count} not computed ({reason})" for reason, count in Counter(texts).items())
-    return "".join(told)
+    texts = Counter(map(_without_addresses, reruns.skipped))
+    return "".join(f"; {count} not computed ({reason})" for reason, count in texts.items())
+
+
+def _without_addresses(remark: Remark) -> str:
+    """Return a reason without the addresses at which a data set was looked for."""
+    return re.sub(r"(?s)(?<= is not available): .*", "", remark.text)
 
 
 def _unseen(checks: Sequence[Check]) -> str:
@@ -211,7 +214,7 @@ def _why_unseen(check: Check) -> str:
     seen, skipped = len(check.passed) + len(check.failed), len(check.skipped)
     if not skipped:
         return "" if seen else "nothing ran here"
-    reasons = {_without_addresses(remark.text) for remark in check.skipped}
+    reasons = set(map(_without_addresses, check.skipped))
     share = [f"{skipped} of {seen + skipped}"] * bool(seen)
     return ": ".join([*share, *reasons] if len(reasons) == 1 else share) or f"all {skipped}"
 
