@@ -25,7 +25,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 8
+LAYOUT = 9
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -145,12 +145,17 @@ def _name(unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictR
 
 
 def _printed_metrics(cells: Sequence[VerdictRow]) -> dict[str, float]:
-    """Return printed numbers and relative differences; of several tables, those of the first."""
+    """Return printed numbers and relative differences; of several tables, those of the first.
+
+    Where other seeds ran, our number is the mean over them, as in the verdict.
+    """
     found = {}
     for cell in reversed(cells):
         found[f"printed/{cell.metric}"] = float(cell.printed)
         if cell.difference is not None:
             found[f"difference/{cell.metric}"] = round(cell.difference, 4)
+        if cell.seeds and cell.measured is not None:
+            found[cell.metric] = cell.measured
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
