@@ -22,6 +22,7 @@ import numpy as np
 from ldlrepro import experiments
 from ldlrepro.catalogue import Paper
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.groups import grouped
 from ldlrepro.core.kept_lines import KeptLines
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.experiments.printed_digits import (
@@ -131,11 +132,7 @@ def measure(
             count = ways.named[conclusion.best.folds].count
             found.append(Found(method, dataset, printed, conclusion, stated, count))
             inputs.say(f"{method} on {dataset}: {_summary(found[-1].conclusion)}")
-    by_method = {
-        method: [one for one in found if one.method == method]
-        for method in methods
-        if any(one.method == method for one in found)
-    }
+    by_method = grouped(found, lambda one: one.method)
     outcome = Outcome(facts=_facts(found))
     outcome.add_table("Printed rows", COLUMNS, (_line(one) for one in found))
     joint = (_joint_line(method, mine) for method, mine in by_method.items())

@@ -22,7 +22,6 @@ from ldlrepro.catalogue import (
     Protocol,
     Remark,
     RunConfig,
-    Table,
 )
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.groups import grouped
@@ -112,8 +111,9 @@ class Plan:
         name = entry.in_row(row)
         if setting.variant:
             name = f"{name.partition('@')[0]}@{setting.variant}"
-        protocol = self._protocol(paper, table, setting)
-        data_set = self._data_set(paper, setting, row)
+        protocol = self._protocol(paper, setting.protocol or table.protocol)
+        named = paper.use_dataset.get(row["dataset"], row["dataset"])
+        data_set = self.project.data_set(setting.dataset or named)
         unit = Unit(protocol, data_set, self._method(paper, name, f"methods.{row['method']}"))
         others: tuple[Unit, ...] = ()
         for number, choice in enumerate(paper.candidates):
@@ -139,13 +139,9 @@ class Plan:
             self._method(paper, method, key) if method else unit.method,
         )
 
-    def _protocol(self, paper: Paper, table: Table, setting: PrintedSetting) -> Protocol:
-        chosen = setting.protocol or table.protocol
+    def _protocol(self, paper: Paper, chosen: str) -> Protocol:
+        """Return the protocol that some key chooses, else the main one."""
         return self.project.protocol(chosen) if chosen else paper.main_protocol
-
-    def _data_set(self, paper: Paper, setting: PrintedSetting, row: printed.Row) -> DataSet:
-        named = paper.use_dataset.get(row["dataset"], row["dataset"])
-        return self.project.data_set(setting.dataset or named)
 
     def _method(self, paper: Paper, name: str, key: str) -> Method:
         try:
@@ -187,9 +183,7 @@ class Plan:
         """Return the unit behind each point of a figure."""
         if not figure.x:
             return {}
-        protocol = paper.main_protocol
-        if figure.protocol:
-            protocol = self.project.protocol(figure.protocol)
+        protocol = self._protocol(paper, figure.protocol)
         data_set = self.project.data_set(figure.dataset)
         return {
             point: Unit(protocol, data_set, self.project.method(point.method))
@@ -197,9 +191,7 @@ class Plan:
         }
 
     def _extra(self, paper: Paper, block: Extra, key: str) -> Iterator[Unit]:
-        protocol = paper.main_protocol
-        if block.protocol:
-            protocol = self.project.protocol(block.protocol)
+        protocol = self._protocol(paper, block.protocol)
         printed_on = [paper.use_dataset.get(name, name) for name in paper.datasets]
         for name in block.datasets or printed_on:
             data_set = self.project.data_set(name)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldl.metrics import BETTER
 from ldlrepro.catalogue import Project
+from ldlrepro.core.groups import grouped
 from ldlrepro.judge import measures
 from ldlrepro.judge.scores import LOCAL, REFERENCE
 from ldlrepro.judge.significance import Ranking, fewest_datasets, independent, ranking
@@ -213,10 +214,8 @@ def _add_arena(board: Board, dataset: str, path: Path) -> None:
 
     A kind that a method does not have counts as its defaults there.
     """
-    rows: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
     with open(path, encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            rows[row["kind"], row["method"]].append(row)
+        rows = grouped(csv.DictReader(lines), lambda row: (row["kind"], row["method"]))
     folds = max(map(len, rows.values()), default=0)
     kinds, methods = (dict.fromkeys(key[place] for key in rows) for place in (0, 1))
     source = REFERENCE if path.is_relative_to(board.project.root / REFERENCE) else LOCAL

@@ -15,6 +15,7 @@ from ldlrepro.arena.standings import Standings as Arena
 from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
+from ldlrepro.core.groups import grouped
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import all_looks
@@ -222,7 +223,7 @@ def short_title(paper: Paper) -> str:
 def picture(rows: Rows) -> str:
     """Draw for each paper how its numbers divide, below a head for each group."""
     found = {paper: _worth(tally(mine)) for paper, mine in rows.items()}
-    groups = {paper.group: [one for one in found if one.group == paper.group] for paper in found}
+    groups = grouped(found, lambda paper: paper.group)
     sheet, left, top = Sheet(), 8, 36.0
     height = top + BAND * len(found) + HEAD * len(groups)
     sheet.rectangle(0, 0, WIDTH, height, "white")

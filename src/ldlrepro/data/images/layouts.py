@@ -15,6 +15,7 @@ from typing import Any
 
 from ldlrepro.core.checksums import sha256_of
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.groups import grouped
 from ldlrepro.data.images.faces import MISSING, POINTS, UNLABELLED, Face, Problem
 from ldlrepro.data.images.pictures import ENDINGS
 from ldlrepro.data.images.points import PointsError, eyes_of, read_points
@@ -55,11 +56,8 @@ class Folder:
         self.files = [name for name in names if _is_text(name)]
         self.unnamable = [ascii(name)[1:-1] for name in names if not _is_text(name)]
         """Names whose bytes are no UTF-8, with those bytes spelt out; no table can hold them."""
-        self._by_path: dict[str, list[str]] = {}
-        self._by_name: dict[str, list[str]] = {}
-        for name in self.files:
-            self._by_path.setdefault(name.lower(), []).append(name)
-            self._by_name.setdefault(_last(name).lower(), []).append(name)
+        self._by_path = grouped(self.files, str.lower)
+        self._by_name = grouped(self.files, lambda name: _last(name).lower())
 
     def find(self, name: str) -> str | None:
         """Return the file with this path, or the only one with this last part."""
