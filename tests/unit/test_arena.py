@@ -130,6 +130,7 @@ def test_odd_rows_are_counted_and_the_first_is_placed(table, checkout):
         ({}, {"labels": ["calm", "gald"]}, "no column 'gald'. Did you mean 'glad'?"),
         ({}, {"labels": ["calm"]}, "at least two columns"),
         ({}, {"groups": "sad"}, "the column 'sad' is a label already"),
+        ({"who": [1, 2] * 30}, {"groups": "who"}, "column 'who' must tell at least 3 .* values: 2"),
         ({"who": None}, {"groups": "who"}, "line 2, column 'who' is empty. Each row needs a"),
         ({}, {"ignore": ["sad"]}, "the column 'sad' is a label already"),
         (

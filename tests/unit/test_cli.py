@@ -112,7 +112,6 @@ def test_commands_of_the_examples_are_understood():
         (["verdict"], "no verb 'verdict'. Did you mean 'verdicts'?"),
         ([], "a VERB is missing"),
         (["run", "mslp"], "DATASET and METHOD are missing"),
-        (["list"], "KIND is missing: one of methods, datasets"),
         (["list", "method"], "no kind 'method'. Did you mean 'methods'?"),
         (["explain"], "For example: ldlrepro explain structrf"),
         (["explain", "structrf"], "no cell 'structrf'. The name of a cell is PAPER/"),
@@ -133,7 +132,7 @@ def test_commands_of_the_examples_are_understood():
         (["contradictions", "mslp", "structrf", "--dataset", "sjafe"], "Did you mean 'sjaffe'?"),
         (["status", ""], "a name is empty"),
         (["ui", "mlsp"], "unknown paper 'mlsp'. Did you mean 'mslp'?"),
-        (["ui", "mslp"], "`ldlrepro sync mslp` copies"),
+        (["ui"], "`ldlrepro sync mslp` copies"),
         (["arena", "sjaffe", "--methods", "SABGFS"], "Did you mean 'SABFGS'?"),
         (["arena", "sjaffe", "--labels", "a,b"], "sjaffe is a public set, which takes no --labels"),
         (["leaderboard", "mslp", "--protocol", "structrf"], "is a protocol of structrf."),
@@ -195,6 +194,7 @@ def test_folds_that_are_not_there_are_refused(ready, refused, folds):
 @pytest.mark.parametrize(
     "arguments",
     [
+        ["list"],
         ["list", "methods"],
         ["status"],
         ["verdicts"],
@@ -254,6 +254,17 @@ def test_status_names_what_failed_and_how_long_the_rest_takes(tiny, ask):
     assert row["minutes to do"] > 0
 
 
+def test_a_page_of_runs_has_the_records_of_its_paper(tiny, ask, monkeypatch):
+    from ldlrepro.track import page
+
+    offered = []
+    monkeypatch.setattr(page, "serve", lambda uri, *_: offered.extend(page.pages_of(uri)))
+    ask("run", "tiny", "toy", "near", "--inputs")
+    assert "Copying its records" in ask("ui", "tiny", "--no-browser")[2]
+    assert offered == ["tiny"]
+    assert "Copying" not in ask("ui", "tiny", "--no-browser")[2]
+
+
 def test_a_record_of_an_own_file_that_is_not_named_any_more_is_told(tiny, ask):
     ask("run", "tiny", "toy", "near", "--inputs")
     assert "not known here" not in ask("status", "tiny")[2]
@@ -296,7 +307,8 @@ def test_explain_tells_what_a_measured_cell_rests_on(tiny, ask):
     assert parameter["value"] == "4"
     assert len(facts["code_sha256"]) == 64
     _, text, _ = ask("explain", "tiny/1/toy/Near/kl")
-    said, measured = " ".join(text.split()), f"{facts['measured']:.2f} ± {facts['measured_std']:.2f}"
+    said = " ".join(text.split())
+    measured = f"{facts['measured']:.2f} ± {facts['measured_std']:.2f}"
     told = f"printed 0.5, measured {measured}, {facts['difference']:+.1%} (4 folds, local)."
     assert said.startswith(f"tiny/1/toy/Near/kl is {facts['verdict']}: {told}")
 

@@ -9,7 +9,7 @@ import random
 from pathlib import Path
 
 from ldlrepro.cli.here import HERE
-from ldlrepro.cli.output import answer, counted, paragraph
+from ldlrepro.cli.output import answer, counted, paragraph, show
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, duration, positive, takes, verb
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say
@@ -66,6 +66,8 @@ def arena(args: argparse.Namespace) -> int:
         return _own(args, Path(args.data))
     from ldlrepro.arena import runs
     from ldlrepro.catalogue import from_environment
+    from ldlrepro.data import load_ready
+    from ldlrepro.data.own_table import demand_groups
     from ldlrepro.train.inputs import global_seed, make_inputs
 
     project = from_environment()
@@ -76,6 +78,7 @@ def arena(args: argparse.Namespace) -> int:
     _refuse_unused(args, data_set.id)
     if not args.of_workflow:
         make_inputs(project, data_set, None, global_seed(project), HERE)
+    demand_groups(load_ready(HERE.ready(data_set.id)).groups, f"{data_set.id}: its groups")
     if args.again:
         return _again(args.again, data_set.id, project.root / "reference")
     say(f"{runs.run(data_set.id, HERE, args.methods)}")
@@ -181,13 +184,16 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     seen, lines = " ".join([table.seen, *table.remarks]), lines_of(found)
     drawn = {"seen": seen, "found": found, "lines": lines, "bars": bars(found)}
     write_text(page, html.page("own.html.j2", title=path.name, **drawn))
-    answer(args, lines, found.sentence, first=6)
-    if not args.json:
+    if args.json:
+        answer(args, lines)
+    else:
+        print(f"{paragraph(found.sentence)}\nAs a page: {page.resolve().as_uri()}\n")
+        show(args, lines, first=6)
         if found.left_out:
             print()
             print(paragraph(f"Left out (more time: --time): {', '.join(found.left_out)}."))
-        print(f"\nThe winner in code: {program}" * found.has_winner)
-        print(f"As a page: {page.resolve().as_uri()}")
+        if found.has_winner:
+            print(f"\nThe winner in code: {program}")
     return 0 if len(found.means) > 1 else 1
 
 

@@ -16,6 +16,8 @@ FIRST_COLUMNS = 5
 """Columns that people see without --wide."""
 FIRST_ROWS = 40
 """Rows that people see without --all."""
+FEW = 7
+"""Rows beyond these that are shown, too, rather than hidden."""
 GAP = 2
 BOLD, GREEN, YELLOW, RED = "1", "32", "33", "31"
 COLOURS = {
@@ -57,7 +59,8 @@ def show(
 ) -> None:
     """Print rows as a table that fits the terminal, or with --wide as one that has everything."""
     columns = list(rows[0])
-    listed = rows if args.all else brief or rows[:FIRST_ROWS]
+    whole = args.all or len(rows) <= FIRST_ROWS + FEW
+    listed = rows if args.all else brief or rows[: None if whole else FIRST_ROWS]
     wide = None if args.wide else width()
     for line in table(listed, columns if args.wide else columns[:first], wide):
         print(line)
@@ -124,7 +127,7 @@ def _shown(value: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return not text.strip("+-0123456789.%e ")
+    return not text.strip("+-0123456789.%e* ")
 
 
 def width() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say, waiting
 
 if TYPE_CHECKING:
+    from ldlrepro.plan import Unit
     from ldlrepro.report.baselines import Baseline
     from ldlrepro.report.leaderboard import Standings
 
@@ -129,9 +130,15 @@ def baselines(args: argparse.Namespace) -> int:
     with the folds, the settings and the code behind them.
     """
     from ldlrepro.judge.measures import directions
+    from ldlrepro.judge.persons import FLOOR
     from ldlrepro.report.baselines import collect, document, of_persons, write_folder
 
     judge = judge_here(args)
+    if not (args.dataset or args.protocol or args.method or args.out or args.all or args.json):
+        named = ", ".join(sorted(judge.project.data_set_ids))
+        print(paragraph("Name a data set: `ldlrepro baselines --dataset sjaffe`."))
+        print(f"\n{paragraph(f'There are: {named}.')}")
+        return 0
     for name in args.dataset:
         judge.project.data_set(name)
     for name in args.method:
@@ -156,7 +163,11 @@ def baselines(args: argparse.Namespace) -> int:
         raise UserError("no complete record fits that. `ldlrepro status` says what has run.")
     up = directions(judge.project).get(str(shown)) == "higher"
     found.sort(key=lambda one: _citable_first(one, up))
+    floors = found if not args.method else collect(judge, args.dataset, args.protocol, [FLOOR])
+    worse = _worse_than_mean(found, floors, up)
     lines = [_to_read(one) for one in found]
+    for one, line in zip(found, lines, strict=True):
+        line["mean"] += "*" * (one.unit in worse)
     if all(line["people apart"] is None for line in lines):
         lines = [{name: line[name] for name in line if name != "people apart"} for line in lines]
     citable = [line for line in lines if not line["by print"]]
@@ -172,7 +183,25 @@ def baselines(args: argparse.Namespace) -> int:
             f"{'the other ' * bool(citable)}{others}, so do not cite those. {where}"
         )
     said.append("To cite, write a folder with --out: it has the folds and settings behind each.")
-    return answer(args, lines, " ".join([*said, of_persons(found)]), first, citable[:FIRST_ROWS])
+    answer(args, lines, " ".join([*said, of_persons(found)]), first, citable[:FIRST_ROWS])
+    if worse:
+        print("\n* worse than the mean of the training labels on the same folds")
+    return 0
+
+
+def _worse_than_mean(found: Sequence[Baseline], floors: Sequence[Baseline], up: bool) -> set[Unit]:
+    """Return the units that the training mean beats under the same protocol."""
+    from ldlrepro.judge.persons import FLOOR
+
+    means = {
+        (one.unit.ids[:2], one.measure): one.mean for one in floors if one.unit.method.id == FLOOR
+    }
+    worse = set()
+    for one in found:
+        floor = means.get((one.unit.ids[:2], one.measure), one.mean)
+        if one.mean < floor if up else one.mean > floor:
+            worse.add(one.unit)
+    return worse
 
 
 def _citable_first(baseline: Baseline, up: bool) -> tuple[Any, ...]:

@@ -31,13 +31,32 @@ SECONDS = {
 
 
 @verb(
-    takes("kind", choices=["methods", "datasets", "weights", "papers"], help="which list"),
+    takes(
+        "kind",
+        nargs="?",
+        choices=["methods", "datasets", "weights", "papers"],
+        help="which list; default: what there is",
+    ),
     table=True,
     examples=["ldlrepro list methods", "ldlrepro list datasets --json"],
 )
 def list_(args: argparse.Namespace) -> int:
     """List methods and their variants, data sets, weights of networks, or papers."""
-    return LISTS[args.kind](args, plan_here(args))
+    plan = plan_here(args)
+    if args.kind:
+        return LISTS[args.kind](args, plan)
+    project = plan.project
+    counts = {
+        "methods": len({method.base for method in project.methods}),
+        "datasets": len(project.data_set_ids),
+        "weights": len(project.weights_ids),
+        "papers": len(project.paper_ids),
+    }
+    rows = [
+        {"kind": kind, "number": number, "command": f"ldlrepro list {kind}"}
+        for kind, number in counts.items()
+    ]
+    return answer(args, rows, "Four kinds of things can be listed.")
 
 
 def _methods(args: argparse.Namespace, plan: Plan) -> int:

@@ -15,7 +15,8 @@ from ldlrepro.core.files import write_text
 from ldlrepro.core.progress import say, waiting
 
 if TYPE_CHECKING:
-    from ldlrepro.catalogue import Project
+    from ldlrepro.catalogue import Paper, Project
+    from ldlrepro.judge.judging import Judge
     from ldlrepro.plan import Plan
     from ldlrepro.track.sync import SyncCounts
 
@@ -43,24 +44,34 @@ def sync(args: argparse.Namespace) -> int:
     judge = judge_here(args)
     uri = args.tracking_uri or judge.project.tracking_uri
     for paper in [judge.project.paper(name) for name in args.paper]:
-        with waiting(f"judging {paper.id}"):
-            answer = judge.answer_of(paper, args.of_workflow)
-        files = sorted(HERE.figures(paper.id).glob("*.svg"))
-        files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
-        with waiting(f"copying {paper.id} into MLflow") as line:
-            counts = tracking.sync(
-                *(paper.id, paper.title, answer.units, uri, files, line.update, answer.rows),
-                own=judge.project.own.found["method"],
-            )
+        units, counts = _sync_paper(judge, paper, uri, args.of_workflow)
         say(f"{paper.id}: {counts.in_words}")
         if args.out:
-            told = {"paper": paper.id, "units": len(answer.units), "content": counts.content}
+            told = {"paper": paper.id, "units": units, "content": counts.content}
             write_text(Path(args.out), json.dumps(told) + "\n")
     if arena:
         say(f"{ARENA}: {_sync_arena(judge.project, uri).in_words}")
     first = next(iter(args.paper), ARENA)
     say(f"To look at the runs: {tracking.open_hint(uri, first, bool(args.tracking_uri))}")
     return 0
+
+
+def _sync_paper(
+    judge: Judge, paper: Paper, uri: str, of_workflow: bool = False
+) -> tuple[int, SyncCounts]:
+    """Copy the records of a paper; return how many units it has, and what that took."""
+    from ldlrepro.track.sync import sync
+
+    with waiting(f"judging {paper.id}"):
+        answer = judge.answer_of(paper, of_workflow)
+    files = sorted(HERE.figures(paper.id).glob("*.svg"))
+    files += sorted(HERE.answer(paper.id).parent.rglob("*.csv"))
+    with waiting(f"copying {paper.id} into MLflow") as line:
+        counts = sync(
+            *(paper.id, paper.title, answer.units, uri, files, line.update, answer.rows),
+            own=judge.project.own.found["method"],
+        )
+    return len(answer.units), counts
 
 
 def _sync_arena(project: Project, uri: str) -> SyncCounts:
@@ -91,12 +102,18 @@ def ui(args: argparse.Namespace) -> int:
     another machine.
     """
     from ldlrepro.track.page import serve
+    from ldlrepro.track.sync import outdated
 
     uri = args.tracking_uri
     if not uri:
         plan = plan_here(args)
         uri = plan.project.tracking_uri
-        if args.paper not in ("", ARENA) and (said := _outdated(plan, args.paper, uri)):
+        if args.paper and not uri.startswith("http") and outdated(args.paper, [], uri) is None:
+            judge, name = judge_here(args), args.paper
+            paper = None if name == ARENA else judge.project.paper(name)
+            say(f"MLflow has no runs of {name} yet. Copying its records takes about a minute.")
+            _ = _sync_paper(judge, paper, uri) if paper else _sync_arena(judge.project, uri)
+        elif args.paper not in ("", ARENA) and (said := _outdated(plan, args.paper, uri)):
             say(paragraph(said))
     serve(uri, args.port, say, args.paper, args.browser)
     return 0

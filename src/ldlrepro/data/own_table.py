@@ -17,6 +17,7 @@ from ldlrepro.data.csv_tables import DECIMAL_COMMA, SEPARATORS
 if TYPE_CHECKING:
     import pandas as pd
 
+LEAST_GROUPS = 3
 NEARLY = 0.999
 """Correlation from which on a feature counts as a copy of a label."""
 KIB, NOT_TEXT = 1024, {0, 1, 2, 3, 4, 5, 6}
@@ -81,6 +82,7 @@ def read_own(
     _note_left_out(positive | ~kept, "have labels that are all zero", remarks)
     kept = kept & positive
     table, of = table[kept].reset_index(drop=True), None if of is None else of[kept]
+    demand_groups(of, f"{path}: the column '{groups}'")
     if len(table) < LEAST_ROWS:
         few = f"{path}: {len(table)} rows are too few to compare methods; {LEAST_ROWS} are needed."
         raise UserError(" ".join([few, *remarks]))
@@ -102,6 +104,15 @@ def read_own(
     ]
     code = _code(reading, labels, dropped)
     return _looked_at(X, D, of, groups, code, remarks)
+
+
+def demand_groups(groups: np.ndarray | None, named: str) -> None:
+    """Refuse groups that are too few: one is tested, one held out, and one fitted."""
+    if groups is not None and 0 < (count := len(np.unique(groups))) < LEAST_GROUPS:
+        raise UserError(
+            f"{named} must tell at least {LEAST_GROUPS} persons or things apart, to keep each "
+            f"whole; different values: {count}. Name another column, or none."
+        )
 
 
 def _code(reading: str, labels: Sequence[str], dropped: Sequence[str]) -> tuple[str, str]:
