@@ -91,7 +91,7 @@ def test_where_the_text_misses_the_other_data_sets_choose(three):
         ("worse", pytest.approx(0.8))
     ] * 3
     assert rows[0].choice.startswith("Judged by tiny/near@n_neighbors=2. Of the 3 readings")
-    assert "Next is tiny/near with" in rows[0].choice
+    assert "Next is tiny/near; by it" in rows[0].choice
     assert "by it this number would be judged worse." in rows[0].choice
     assert "not certain" not in rows[0].choice
     assert not any(row.holds_by_text for row in rows)

@@ -330,8 +330,9 @@ def behind_the_mean(board: Standings) -> str:
     return (
         f"On the {len(excess)} sets of the [arena](choosing.md), {len(excess.columns)} estimators "
         "ran with their defaults. Worse than the training mean on more than one set in ten are "
-        f"{worse(10.0**-TIED)}. By more than {CLEAR:.0%}: {worse(CLEAR)}. The largest loss on any "
-        f"set is {most.max():.1%}, that of {most.idxmax()} on {worst.idxmax()}."
+        f"{worse(10.0**-TIED)}. So often worse by more than {CLEAR:.0%}: {worse(CLEAR)}. "
+        f"The largest loss on any set is {most.max():.1%}, that of {most.idxmax()} on "
+        f"{worst.idxmax()}."
     )
 
 

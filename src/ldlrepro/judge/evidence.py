@@ -43,21 +43,16 @@ class Choice:
     readings: int
     of: int
     """Families of data sets that chose."""
-    surprise: float
-    """Mean over those that chose."""
-    next_surprise: float
     certain: bool
-    """Whether the two means differ by more than ``FAR`` standard errors over the families."""
+    """Whether their mean surprises differ by more than ``FAR`` standard errors over families."""
 
     def words(self, verdict: str) -> str:
         """Say which reading judges, how sure the choice is, and the verdict under the next one."""
         others = "family" if self.of == 1 else f"{self.of} families"
         said = [
             f"Judged by {_named(self.unit)}. Of the {self.readings} readings that the text leaves "
-            f"open, it fits the numbers of the other {others} of data sets best, with a "
-            f"surprise of {self.surprise:.2f}.",
-            f"Next is {_named(self.runner_up)} with {self.next_surprise:.2f}; by it this number "
-            f"would be judged {verdict}.",
+            f"open, it fits the numbers of the other {others} of data sets best.",
+            f"Next is {_named(self.runner_up)}; by it this number would be judged {verdict}.",
         ]
         if not self.certain:
             why = "over these families the two differ by less than two standard errors"
@@ -105,8 +100,6 @@ class Readings:
             readings[runner_up],
             readings=len(readings),
             of=len(others),
-            surprise=statistics.fmean(surprises[name][best] for name in others),
-            next_surprise=statistics.fmean(surprises[name][runner_up] for name in others),
             certain=len(others) > 1 and statistics.fmean(gaps) > FAR * standard_error(gaps),
         )
 

@@ -84,14 +84,6 @@ class Tally:
         return sum(one <= share for one in self.differences)
 
 
-HOLDS_WHEN = (
-    "A number holds when it is met, simpler answers miss it, and no printed number of its data set "
-    "chose its settings. Simpler answers are the training mean and the uniform distribution, an "
-    "ordinary forest for forests, and the method inside where one wraps another. What a text "
-    "leaves open, the paper's other data sets choose."
-)
-
-
 def by_group(rows: Mapping[Paper, Sequence[VerdictRow]]) -> dict[str, list[VerdictRow]]:
     """Return the cells of each group of papers together."""
     found: dict[str, list[VerdictRow]] = {}

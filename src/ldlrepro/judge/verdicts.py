@@ -137,7 +137,10 @@ class VerdictRow:
         too = [name for name, verdict in self.yardsticks.items() if verdict in MET]
         if self.holds:
             missing = f"{listed(list(self.yardsticks))} miss it"
-            why = f"it is met, {missing}, and no printed number of its data set chose its settings"
+            why = (
+                f"it is met, {missing}, and no printed number and no test row of its data set "
+                "chose its settings"
+            )
         elif self.verdict not in MET:
             why = "it is not met"
         elif too:
