@@ -350,7 +350,7 @@ def test_defaults_that_often_lose_to_the_mean_are_named():
     said = behind_the_mean(found)
     assert "3 estimators ran" in said  # CatBoost is no estimator of the library
     assert "one set in ten are 2, at most by 20.0%: AAKNN, SABFGS." in said
-    assert "By more than 1%: 1, at most by 20.0%: AAKNN." in said
+    assert "So often worse by more than 1%: 1, at most by 20.0%: AAKNN." in said
     assert "is 20.0%, that of AAKNN on p." in said
 
 
