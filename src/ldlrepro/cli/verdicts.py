@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 CLAIM_RULE = (
-    "Counts are comparisons that come out as a claim says: it holds where their share reaches that "
-    "of the printed numbers, and fails where at most half do."
+    "Counts are comparisons that come out as a claim says. It fails where at most half do, even if "
+    "the print has no more. Else it holds where their share reaches that of the printed numbers."
 )
 MANY = 24
 """Names that an error does not list."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -140,7 +141,9 @@ def _table(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]
         if kind in (".csv", ".tsv", ".txt"):
             told = _dialect(path)
             reading = ", ".join([repr(place), *(f"{key}={value!r}" for key, value in told.items())])
-            return pd.read_csv(path, **told), f"pd.read_csv({reading})", labels
+            table = pd.read_csv(path, **told)
+            _demand_one_cell_a_column(path, told["sep"])
+            return table, f"pd.read_csv({reading})", labels
     except pd.errors.ParserError as error:
         raise UserError(f"{path}: cannot be read as a table: {_why(str(error))}") from None
     except (ValueError, OSError) as error:
@@ -174,6 +177,19 @@ def _dialect(path: Path) -> dict[str, Any]:
     decimal = "," if commas else "."
     told = {"sep": separator, "decimal": decimal, "na_values": ["?"], "encoding": "utf-8-sig"}
     return told | ({"skipinitialspace": True} if f"{separator} " in head else {})
+
+
+def _demand_one_cell_a_column(path: Path, separator: str) -> None:
+    """Refuse what pandas would shift or rename: rows longer than the head, and equal names."""
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        rows = csv.reader(handle, delimiter=separator)
+        head = [name.strip() for name in next(rows)]
+        if twice := [name for name in head if name and head.count(name) > 1]:
+            raise UserError(f"{path}: two columns are called '{twice[0]}'")
+        for row in rows:
+            if len(row) > len(head):
+                found = f"line {rows.line_num} has {len(row)} cells"
+                raise UserError(f"{path}: {found} where {len(head)} are expected")
 
 
 def _of_matlab(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]:

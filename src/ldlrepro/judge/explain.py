@@ -177,7 +177,7 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     if facts.get("measured_std") is not None:
         measured += f" ± {_rounded(facts['measured_std'], facts)}"
     off = f", {facts['difference']:+.1%}" if facts.get("difference") is not None else ""
-    seeds = f"mean over {facts['seeds']} seeds of " if facts.get("seeds") else ""
+    seeds = f"mean over {facts['seeds']} seeds, deviation over " if facts.get("seeds") else ""
     folds = f"{seeds}{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
 

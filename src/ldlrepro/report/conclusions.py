@@ -124,18 +124,18 @@ def of_board(outcome: Standings) -> str:
     if len(ranked) < 2:
         return ""
     citable = [line for line in ranked if not line.contestant.by_print]
-    by_print = len(ranked) - len(citable)
     if not citable:
         return "No method here may be cited, for printed numbers chose the settings of all."
     best = min(citable, key=lambda line: line.rank or 0.0)
-    before = sum((line.rank or 0.0) < (best.rank or 0.0) for line in ranked)
-    said = (
-        f"{best.contestant.title} comes first of {len(citable)} methods that may be cited, by "
+    first = min(ranked, key=lambda line: line.rank or 0.0)
+    said = ""
+    if first.contestant.by_print:
+        said = f"{first.contestant.title} leads, and may not be cited: printed numbers chose its "
+        said += "settings. "
+    said += (
+        f"{best.contestant.title} comes first of the {len(citable)} methods that may be cited, by "
         f"{outcome.measure_title} on {len(outcome.datasets)} data sets."
     )
-    if by_print:
-        said += f" Printed numbers chose the settings of {by_print} more"
-        said += f", {before} of them ahead of it." if before else "."
     if outcome.compared.p is None:
         return f"{said} Too few data sets are independent for a test of so many methods."
     others = [line.contestant.id for line in citable if line is not best]

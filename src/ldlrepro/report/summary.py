@@ -44,8 +44,6 @@ PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 DEFAULTS_TABLE = "docs/defaults.csv"
 WIDTH, BAND, HEAD, LETTERS = 560, 54, 36, 16
 """In pixels: as wide as the window of a phone, its letters are still 10 high."""
-ROOM = 32
-"""Width of a part of a bar that has room for its count, in pixels."""
 WORTH = {
     "holds": ("#166449", "white"),
     "met, but does not hold": ("#9bd0b9", INK),
@@ -233,7 +231,8 @@ def picture(rows: Rows) -> str:
         top += HEAD
         for paper in sorted(papers, key=lambda paper: paper.year):
             numbers = sum(found[paper].values())
-            title = f"{short_title(paper)} ({paper.year}): {numbers:,} printed numbers"
+            hold = f"{found[paper]['holds']} of {numbers:,} printed numbers hold"
+            title = f"{short_title(paper)} ({paper.year}): {hold}"
             sheet.text(left, top + 12, title, LETTERS)
             _bar(sheet, left, top + 34, found[paper])
             top += BAND
@@ -248,14 +247,14 @@ def _legend(sheet: Sheet, x: float) -> None:
 
 
 def _bar(sheet: Sheet, x: float, middle: float, counts: Mapping[str, int]) -> None:
-    """Draw a bar of parts, each with its number; none is too short for that."""
-    drawn = {name: count for name, count in counts.items() if count}
-    unit = (WIDTH - 2 * x - ROOM * len(drawn)) / sum(drawn.values())
-    for name, count in drawn.items():
+    """Draw a bar of parts to scale, with their numbers where these have room."""
+    unit = (WIDTH - 2 * x) / sum(counts.values())
+    for name, count in counts.items():
         colour, ink = WORTH[name]
-        length = ROOM + unit * count
+        length = unit * count
         sheet.rectangle(x, middle - 11, length, 22, colour)
-        sheet.text(x + length / 2, middle, str(count), LETTERS, "middle", fill=ink)
+        if text_width([str(count)], LETTERS) < length:
+            sheet.text(x + length / 2, middle, str(count), LETTERS, "middle", fill=ink)
         x += length
 
 

@@ -312,12 +312,11 @@
     const ranked = lines.filter((line) => line.rank !== null);
     if (ranked.length < 2) return "";
     const citable = ranked.filter((line) => !line.byPrint);
-    const byPrint = ranked.length - citable.length;
     if (!citable.length) return "No method here may be cited, for printed numbers chose the settings of all.";
     const best = citable.reduce((one, other) => (other.rank < one.rank ? other : one));
-    const before = ranked.filter((line) => line.rank < best.rank).length;
-    const leftOut = byPrint ? ` Printed numbers chose the settings of ${byPrint} more${before ? `, ${before} of them ahead of it` : ""}.` : "";
-    const said = `${best.title} comes first of ${citable.length} methods that may be cited, by ${measure.title} on ${common.length} data sets.${leftOut}`;
+    const first = ranked.reduce((one, other) => (other.rank < one.rank ? other : one));
+    const leads = first.byPrint ? `${first.title} leads, and may not be cited: printed numbers chose its settings. ` : "";
+    const said = `${leads}${best.title} comes first of the ${citable.length} methods that may be cited, by ${measure.title} on ${common.length} data sets.`;
     if (!found.p) return `${said} Too few data sets are independent for a test of so many methods.`;
     const worse = citable.filter((line) => line !== best && found.p[best.index][line.index] <= ALPHA).length;
     return `${said} It is significantly better than ${worse} of the others; ${citable.length - 1 - worse} cannot be told from it.`;
