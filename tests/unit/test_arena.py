@@ -77,6 +77,8 @@ def test_any_common_form_of_a_table_reads_alike(table, checkout):
         ("a,b\n", "has no rows"),
         ("a,calm,glad,sad\n1,1,0,0\n2,0,1,0\n,0,0,1\n", "2 rows are too few .* 1 of 3 rows have g"),
         ("a,b\n1,2\n1,2,3\n", "read as a table: line 3 has 3 cells where 2 are expected"),
+        ("a,b\n1,2,3\n1,2,3\n", "line 2 has 3 cells where 2 are expected"),
+        ("a,a\n1,2\n", "two columns are called 'a'"),
         ('a,b\n1,2\n"1,2\n', "line 3 has a quotation mark that is never closed"),
     ],
 )
