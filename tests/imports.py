@@ -1,4 +1,4 @@
-"""What files of Python import."""
+"""Imports of Python files."""
 
 from __future__ import annotations
 

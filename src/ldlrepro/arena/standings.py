@@ -293,8 +293,8 @@ def sentence(board: Standings) -> str:
     if len(board.by_family) > 3:
         leads, rho = board.halves
         said += (
-            f" Two halves of the families order the methods alike (correlation {rho:.2f}), and "
-            f"have the same leader in {leads:.0%} of the splits."
+            f" The orders of the methods by two halves of the families correlate by {rho:.2f}, "
+            f"and both halves have the same leader in {leads:.0%} of the splits."
         )
     if board.unfinished:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."

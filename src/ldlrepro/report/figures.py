@@ -33,7 +33,7 @@ WORDS = {
 
 
 def drawings(page: PaperPage) -> dict[str, Figure]:
-    """Draw a paper's figures by file name: two for every paper, then the paper's own.
+    """Draw a paper's figures by file name: those of every paper, then its own.
 
     What has no measured point yet is left out.
     """
