@@ -396,6 +396,19 @@ def test_the_box_finds_what_a_word_means_and_what_to_type(page, reference, words
     sync_api.expect(page.locator(".view.on").get_by_text(answer).first).to_be_in_viewport()
 
 
+@pytest.fixture(scope="module")
+def report_in_site(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of all papers, with two pages of the documentation beside it."""
+    site = tmp_path_factory.mktemp("site")
+    titles = {"add-a-method.html": "Add my own method", "faq.html#seed": "Another <i>seed</i>?"}
+    docs = [{"location": place, "title": title} for place, title in titles.items()]
+    (site / "search").mkdir()
+    (site / "search" / "search_index.json").write_text(json.dumps({"docs": docs}))
+    for place in ("doubt.html", "add-a-method.html"):
+        (site / place).touch()
+    return write_report(reference[1], site / "report" / "index.html")
+
+
 @pytest.mark.parametrize(
     ("words", "first"),
     [
@@ -406,16 +419,9 @@ def test_the_box_finds_what_a_word_means_and_what_to_type(page, reference, words
     ],
 )
 def test_the_box_knows_numbers_questions_typing_errors_and_pages_of_the_site(
-    page, reference, tmp_path, words, first
+    page, report_in_site, words, first
 ):
-    titles = {"add-a-method.html": "Add my own method", "faq.html#seed": "Another <i>seed</i>?"}
-    docs = [{"location": place, "title": title} for place, title in titles.items()]
-    (tmp_path / "search").mkdir()
-    (tmp_path / "search" / "search_index.json").write_text(json.dumps({"docs": docs}))
-    for place in ("doubt.html", "add-a-method.html"):
-        (tmp_path / place).touch()
-    write_report(reference[1], tmp_path / "report" / "index.html")
-    page.goto((tmp_path / "report" / "ldlf.html").as_uri())
+    page.goto(report_in_site.with_name("ldlf.html").as_uri())
     page.locator("#jump input").fill(words)
     found = page.locator("#jump-list [role=option]").first
     sync_api.expect(found).to_have_text(first)

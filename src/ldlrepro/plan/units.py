@@ -25,7 +25,7 @@ class Unit:
         """Return the unit's name in messages, tables and paths."""
         return "/".join(self.ids)
 
-    @property
+    @cached_property
     def ids(self) -> tuple[str, str, str]:
         """Return the ids of protocol, data set and method, for columns and seeds."""
         return self.protocol.id, self.data_set.id, self.method.id

@@ -24,7 +24,6 @@ from ldlrepro.data import DataUnavailable, load_ready
 from ldlrepro.folds.given import read_parts, write_parts
 from ldlrepro.folds.making import protocol_folds
 from ldlrepro.folds.splits import Fold, folds_digest, make_folds
-from ldlrepro.judge.bands import bands_of
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import UnitScores, is_complete
 from ldlrepro.judge.verdicts import listed
@@ -90,7 +89,7 @@ def collect(
     whole = [(unit, scored) for unit, scored in found if scored and is_complete(unit, scored)]
     bands = {
         (where, band.method, band.measure): (band.low, band.high)
-        for where, found in bands_of(judge.reference.values(), judge.project).items()
+        for where, found in judge.reference_bands.items()
         for band in found
     }
     return [
