@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -315,7 +316,7 @@ class Method(Value):
             )
         return kind
 
-    @property
+    @cached_property
     def draws(self) -> bool:
         """Tell whether another seed gives other predictions; a start may be drawn, or be fixed."""
         settings = self.estimator().get_params(deep=False)

@@ -363,8 +363,7 @@ class _Cells:
             return ""
         mean, own = scored.mean_and_std(values)
         noise = max(row.noise, self.noise.std(unit, row.metric, own))
-        theirs = replace(row, noise=noise, band=band(row.printed, std, own))
-        return _judged(theirs, mean)
+        return judge(mean, row.printed, noise, band(row.printed, std, own), row.better)
 
     def _measured(self, cell: Cell, scored: UnitScores) -> Numbers | None:
         metric = cell.row["metric"]
