@@ -84,8 +84,9 @@ def under_doubt(rows: Rows) -> str:
     met = Counter(name for row in hold for name in row.not_asked if row.not_asked[name] in MET)
     chosen = [row for row in hold if row.choice]
     told = [
-        f"- {name.capitalize()} is not asked of {known[name]} of them where it has a record, and "
-        f"meets {met[name]}."
+        f"- {name.capitalize()} is a simpler answer to methods of its own kind alone. It also ran "
+        f"on the folds of {known[name]} numbers of other methods that hold, and would meet "
+        f"{met[name]}."
         for name in sorted(known)
     ]
     every = [row for mine in rows.values() for row in mine]
@@ -95,18 +96,18 @@ def under_doubt(rows: Rows) -> str:
     folds = {paper.id: {row.protocol for row in mine if row.holds} for paper, mine in rows.items()}
     several = [paper for paper, protocols in folds.items() if len(protocols) > 1]
     told += [
-        f"- The reading of {len(chosen)} was chosen by other data sets. For "
-        f"{sum(row.hinges for row in chosen)} of these the next reading may fit those data sets as "
-        "well, and would not meet them.",
-        f"- If the first reading of text and released code judged every number, {by_text} would "
-        f"hold. Of these, {both} hold now.",
-        f"- Folds are chosen for each method, so {listed(several)} have numbers that hold on two "
-        "kinds of folds.",
+        f"- {len(chosen)} are judged by a reading that other data sets chose. For "
+        f"{sum(row.hinges for row in chosen)} of these the choice is not certain, and the second "
+        "best reading would not meet the number.",
+        f"- If the paper as stated judged every number, {by_text} would hold. {both} of these hold "
+        "now too.",
+        f"- Each method has its own choice of folds. In {listed(several)}, some numbers hold on "
+        "one kind of folds and some on another.",
         f"- {len(hold) - conclusions.different(hold)} repeat another one: the same number of the "
         "same run, printed again.",
-        f"- {sum(row.holds for row in far)} are cosines, intersections or fidelities that are "
-        "reproduced though their distance from the perfect value, 1, is off by more than 1%, and "
-        f"by more than other seeds change. Of all reproduced numbers, {len(far)} are such.",
+        f"- {sum(row.holds for row in far)} are cosines, intersections or fidelities, whose "
+        "perfect value is 1. They are within 1% of the print, but their distance from 1 is not, "
+        f"and other seeds do not explain it. So are {len(far)} of all reproduced numbers.",
     ]
     return "\n".join(told) + "\n"
 
@@ -278,6 +279,7 @@ def renewed(plan: Plan) -> dict[str, str]:
     parts = {
         README: {"headline": f"{in_words(by_group(rows))} {conclusions.of_own_methods(rows)}\n"},
         TABLES: {
+            "headline": f"{in_words(by_group(rows))}\n",
             "verdicts": verdict_table(rows),
             "doubt": under_doubt(rows),
             "own methods": own_table(rows),
