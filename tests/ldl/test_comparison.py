@@ -118,7 +118,7 @@ def test_a_method_that_cannot_be_fitted_is_left_out_and_named():
     assert set(found.means) == {MEAN, "AAKNN"}
 
 
-def test_the_answer_names_the_better_method_and_makes_it():
+def test_the_answer_names_the_better_method_and_makes_it(monkeypatch):
     found = compare(X, D, methods=["SABFGS", "AAKNN", "Ridge"], time=20, settings=4)
     assert found.winner == "SABFGS"  # the rows are drawn from its model
     assert found.sentence.startswith("Use SABFGS. Its KL is ")
@@ -133,6 +133,8 @@ def test_the_answer_names_the_better_method_and_makes_it():
     names = {"X": X, "D": D}
     exec(found.imports + found.code, names)
     assert np.allclose(names["model"].predict(X), found.best.predict(X), atol=1e-12)
+    monkeypatch.setattr(type(found), "p", lambda *_: 0.2)
+    assert found.sentence.startswith("SABFGS is first, maybe by chance alone. Its KL is ")
 
 
 def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch):

@@ -213,12 +213,11 @@ class Comparison:
                 f"{value:.4f}): the features tell nothing that these methods find.{few}"
             )
         p = self.p(name, MEAN)
-        said = (
-            f"Use {name}. Its {measure} is {value:.4f}, {self.gain(name):.0%} better than the "
+        said = f"Use {name}." if p <= ALPHA else f"{name} is first, maybe by chance alone."
+        said += (
+            f" Its {measure} is {value:.4f}, {self.gain(name):.0%} better than the "
             f"mean of the training labels ({floor:.4f}, p = {p:.2g})."
         )
-        if p > ALPHA:
-            said += " Chance alone could give that gain."
         if others := [other for other in self.means if other not in (MEAN, name)]:
             said += (
                 f" The runner-up, {others[0]}, has {self.means[others[0]]:.4f} "
