@@ -242,8 +242,8 @@ def _draw_entropies(content: Mapping[str, Any]) -> Any:
         axes.set_xscale("log")
         axes.set_xticks(content["iterations"], [f"{count}" for count in content["iterations"]])
         axes.set_xticks([], minor=True)
-        axes.set_xlabel("iterations")
-        axes.set_ylabel("mean entropy of the routing")
+        axes.set_xlabel("training iterations")
+        axes.set_ylabel("mean entropy of the routing (nats)")
         axes.legend(frameon=False, fontsize=8)
     return figure
 
@@ -252,22 +252,22 @@ def _draw_leaves(content: Mapping[str, Any]) -> Any:
     figure, panels = _panels(3)
     grid = np.array(content["ages"])
     panels[0].bar(grid, content["counts"], width=1.0)
-    panels[0].set_ylabel("rows")
+    panels[0].set_ylabel("rows of the data")
     for shares in sorted(content["shares"], key=max, reverse=True):  # the widest on top
         panels[1].plot(grid, shares, **PEN)
-    panels[1].set_ylabel("probability (a leaf of DLDLF)")
+    panels[1].set_ylabel("probability in a leaf of DLDLF")
     fine = np.linspace(grid[0], grid[-1], 600)
     normals = zip(content["deviations"], content["means"], strict=True)
     for deviation, mean in sorted(normals):
         density = np.exp(-((fine - mean) ** 2) / (2 * deviation**2))
         # Curves are as high as their peak allows, and no higher than a leaf of one year.
         panels[2].plot(fine, density * min(1.0, 1.0 / deviation), **PEN)
-    panels[2].set_ylabel("density, cut (a leaf of DRF)")
+    panels[2].set_ylabel("density in a leaf of DRF, at most 1")
     for axes in panels[1:]:
         axes.lines[-1].set(color="#c05621", linewidth=2, label="the widest leaf")
         axes.legend()
     for axes in panels:
-        axes.set_xlabel("age")
+        axes.set_xlabel("age in years")
     return figure
 
 
@@ -276,7 +276,7 @@ def _draw_sizes(content: Mapping[str, Any]) -> Any:
     for line, found in content["mae"].items():
         panels[0].plot(content["values"], found, "--s" if "one at" in line else "-o", label=line)
     panels[0].set_xlabel(content["varied"])
-    panels[0].set_ylabel("MAE")
+    panels[0].set_ylabel("MAE in years (lower is better)")
     panels[0].legend(frameon=False, fontsize=8)
     return figure
 
@@ -285,5 +285,5 @@ def _draw_widths(content: Mapping[str, Any]) -> Any:
     figure, panels = _panels(1)
     panels[0].plot(content["widths"], content["mae"], "-o")
     panels[0].set_xlabel("width of the labels in years")
-    panels[0].set_ylabel("MAE")
+    panels[0].set_ylabel("MAE in years (lower is better)")
     return figure

@@ -208,7 +208,7 @@ def _short(value: float) -> float:
 
 # ---------------------------------------------------------------------- drawing
 
-FIRST, OTHERS = "#c05621", "#b3bcc9"
+FIRST, OTHERS = "#c05621", ("#2b6cb0", "#2f855a", "#805ad5", "#b7791f", "#4a5568", "#b83280")
 
 
 def draw(series: dict[str, Any]) -> dict[str, Any]:
@@ -220,35 +220,40 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
     rows = -(-len(series) // columns) if columns else 0
     if not rows:
         return {}
-    figure = Figure(figsize=(9, 0.7 + 2.6 * rows), layout="constrained")
+    figure = Figure(figsize=(9, 0.9 + 2.7 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False)
-    first = next(iter(next(iter(series.values()))), "")
+    first, *others = dict.fromkeys(name for curves in series.values() for name in curves)
+    colours = {first: FIRST, **dict(zip(others, OTHERS, strict=False))}
     for axes in panels.flat[len(series) :]:
         axes.set_axis_off()
     for axes, (dataset, curves) in zip(panels.flat, series.items(), strict=False):
-        _draw_panel(axes, dataset, curves, first)
+        _draw_panel(axes, dataset, curves, colours)
     handles = [
-        Line2D([], [], color=FIRST, label=f"{first}, rest chosen on test folds"),
-        Line2D([], [], color=FIRST, linestyle="--", label=f"{first}, rest chosen on training rows"),
-        Line2D([], [], color=FIRST, linestyle="", marker="*", label=f"{first} printed, u = 0.1"),
-        Line2D([], [], color=OTHERS, label="other methods"),
+        Line2D([], [], color=colour, linewidth=2.0 if name == first else 1.0, label=name)
+        for name, colour in colours.items()
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
+    handles += [
+        Line2D([], [], color=FIRST, linestyle="", marker="*", label=f"{first} printed, u = 0.1"),
+        Line2D([], [], color="black", label="rest chosen on test folds"),
+        Line2D([], [], color="black", linestyle="--", label="rest chosen on training rows"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=10)
     return {"u": figure}
 
 
-def _draw_panel(axes: Any, dataset: str, curves: Mapping[str, Any], first: str) -> None:
+def _draw_panel(
+    axes: Any, dataset: str, curves: Mapping[str, Any], colours: Mapping[str, str]
+) -> None:
     axes.spines[["top", "right"]].set_visible(False)
+    first = next(iter(colours))
     for name, curve in reversed(list(curves.items())):
-        look = {"color": OTHERS, "linewidth": 0.9}
-        if name == first:
-            look = {"color": FIRST, "linewidth": 2.0}
+        look = {"color": colours[name], "linewidth": 2.0 if name == first else 1.0}
         axes.plot(curve["u"], curve["tested"], label=f"{name}, on test folds", **look)
         axes.plot(curve["u"], curve["nested"], "--", label=f"{name}, on training rows", **look)
     # The paper says only for MSLP at which u its printed row stands.
     if first in curves and (printed := curves[first]["printed"]) is not None:
         axes.plot([0.1], [printed], "*", color=FIRST, markersize=11, label=f"{first}, printed")
     axes.set_title(dataset, fontsize=10)
-    axes.set_xlabel("u", fontsize=10)
-    axes.set_ylabel("KL", fontsize=10)
-    axes.tick_params(labelsize=8)
+    axes.set_xlabel("u, share of the features", fontsize=10)
+    axes.set_ylabel("KL (lower is better)", fontsize=10)
+    axes.tick_params(labelsize=9)

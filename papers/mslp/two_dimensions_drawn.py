@@ -75,14 +75,17 @@ def _drawing(content: Mapping[str, Any]) -> Any:
     text = content["colours"]
     colours = [f"#{text[start : start + 6]}" for start in range(0, len(text), 6)]
     rows = -(-len(content["places"]) // 2)
-    figure = Figure(figsize=(8, 0.4 + 3.7 * rows), layout="constrained", dpi=120)
+    figure = Figure(figsize=(8, 0.7 + 3.7 * rows), layout="constrained", dpi=120)
+    figure.suptitle("Colours mixed: 0 where neighbours are alike, 1 at random", fontsize=11)
     panels = figure.subplots(rows, 2, squeeze=False).flat
     for axes, (name, places) in zip(panels, content["places"].items(), strict=False):
         x, y = unpacked(places).T
         size = 3 if len(x) > 1000 else 14
         # Marks are drawn as pixels: thousands of vector marks would make the page slow.
         axes.scatter(x, y, c=colours, s=size, linewidths=0, rasterized=True)
-        axes.set_title(f"{name}: colours mixed {content['mixing'][name]:.2f}", fontsize=9)
+        axes.set_title(f"{name}: colours mixed {content['mixing'][name]:.2f}", fontsize=10)
+        axes.set_xlabel("first dimension (no unit)", fontsize=10)
+        axes.set_ylabel("second dimension (no unit)", fontsize=10)
         axes.set_xticks([])
         axes.set_yticks([])
     for axes in panels:
@@ -92,5 +95,7 @@ def _drawing(content: Mapping[str, Any]) -> Any:
         for label, colour in content.get("legend", {}).items()
     ]
     if marks:
-        figure.legend(handles=marks, loc="outside lower center", ncols=7, frameon=False, fontsize=8)
+        figure.legend(
+            handles=marks, loc="outside lower center", ncols=7, frameon=False, fontsize=10
+        )
     return figure

@@ -16,6 +16,7 @@ from ldlrepro.report.agreement_figure import MARKERS
 from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
+from ldlrepro.report.svg import PALE
 from tests import report_pages
 from tests.report_pages import PROJECT, cell, measured
 
@@ -110,6 +111,7 @@ def test_a_point_far_out_stands_at_the_edge_as_an_arrow():
     rows = [cell("worse", difference=10.0), cell("exact", difference=0.0)]
     figure = drawings(page(rows))["agreement"]
     assert "1,000" not in texts(figure.image)
+    assert "linear within 1% (shaded), then logarithmic" in texts(figure.image)
     assert "beyond 100%" in figure.caption
 
 
@@ -127,6 +129,20 @@ def test_methods_with_few_columns_are_not_drawn_and_a_lost_data_set_costs_a_plac
     figure = drawings(page([], units))["methods"]
     assert [line[1] for line in figure.table[1:]] == ["aa_knn", "sa_bfgs", "rf"]
     assert "rf" not in texts(figure.image)
+
+
+def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_training_mean():
+    errors = {"train_mean": 1.0, "sa_bfgs": 0.9, "pt_bayes": 77.0}
+    units = [
+        measured((protocol, f"d{place}", method), {"kl": [value]})
+        for method, value in errors.items()
+        for protocol in ("shuffled", "ordered")
+        for place in range(20)
+    ]
+    image = drawings(page([], units))["methods"].image
+    assert float(re.search(r'width="(\d+)"', image)[1]) < 1352
+    assert image.count(f'height="31.3" fill="{PALE}"') == 40
+    assert {"shuffled", "ordered", "over 2"} <= set(texts(image))
 
 
 @pytest.mark.parametrize("gone", ["methods.svg"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections import Counter
@@ -44,6 +45,10 @@ EDGE = 1.0
 """Relative difference where the axis ends; what lies beyond stands there as an arrow."""
 TICKS = (-1.0, -0.1, -0.01, 0.0, 0.01, 0.1, 1.0)
 """Relative differences that an axis names where it reaches them."""
+EVEN = 0.01
+"""Relative difference up to which the axis is linear; it is logarithmic from there on."""
+BAND = "#eef1f5"
+"""Colour behind the linear part of the axis."""
 WIDE, NARROW, LANE, GAP, LETTERS = 1320, 560, 15, 14, 16
 """In pixels: the narrow one's letters are still 10 high in the window of a phone."""
 
@@ -109,18 +114,23 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
     rows = [row for row in printed if row.loss_difference is not None]
     measures = list(dict.fromkeys(row.metric for row in rows))
     titles = [_name(page, measure) for measure in measures]
-    sheet, left, top = Sheet(), 16 + text_width(titles, LETTERS), 10
+    sheet, left, top = Sheet(), 16 + text_width(titles, LETTERS), 28
     lanes = [LANES[name] for name in _lanes(rows)]
     high = LANE * len(lanes) + GAP
     bottom, right = top + high * len(measures), width - 20
     places = [_place(row.loss_difference or 0.0) for row in rows]
-    least, most = min(*places, _place(-0.01)), max(*places, _place(0.01))
+    least, most = min(*places, _place(-EVEN)), max(*places, _place(EVEN))
     begin, unit = left + 12, (right - left - 24) / (most - least)
 
     def across(place: float) -> float:
         return begin + unit * (place - least)
 
+    shaded = across(_place(-EVEN)), across(_place(EVEN))
+    sheet.rectangle(shaded[0], top, shaded[1] - shaded[0], bottom - top, BAND)
     sheet.line((across(0.0), top), (across(0.0), bottom), stroke=SOFT)
+    if all(row.better == "lower" or row.metric in PERFECT for row in rows):
+        sheet.text(across(0.0) - 10, 12, "← better", LETTERS, "end")
+        sheet.text(across(0.0) + 10, 12, "worse →", LETTERS)
     sheet.line((left, top), (left, bottom), (right, bottom))
     for place, name in enumerate(titles):
         sheet.text(left - 8, top + high * (place + 0.5), name, LETTERS, "end")
@@ -131,8 +141,12 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
             sheet.line((x, bottom), (x, bottom + 4))
             words = f"{100 * tick:,.0f}".replace("-", "−")
             sheet.text(x, bottom + 16, words, LETTERS, "middle")
-    words = "measured minus printed, % of printed"
-    sheet.text((left + right) / 2, bottom + 42, words, LETTERS, "middle")
+    for digit, size in itertools.product(range(2, 10), (0.01, 0.1)):
+        for tick in (_place(digit * size), _place(-digit * size)):
+            if least <= tick <= most:
+                sheet.line((across(tick), bottom), (across(tick), bottom + 3), stroke=SOFT)
+    sheet.text(right, bottom + 42, "measured minus printed, % of printed:", LETTERS, "end")
+    sheet.text(right, bottom + 64, "linear within 1% (shaded), then logarithmic", LETTERS, "end")
     legend: list[tuple[str, str]] = []
     for verdict in reversed(MARKERS):  # what is met lies on top
         mine = [row for row in rows if row.verdict == verdict]
@@ -147,12 +161,13 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
         if mine:
             share = _share(mine, [row for row in printed if row.verdict == verdict])
             legend.insert(0, (verdict, f"{verdict} {share}"))
-    return sheet.svg(width, _write_legend(sheet, legend, width, bottom + 76))
+    return sheet.svg(width, _write_legend(sheet, legend, width, bottom + 98))
 
 
 def _place(difference: float) -> float:
-    """Return where a relative difference lies: even steps near 0, from 1% on tenfold ones."""
-    return math.copysign(math.log10(1 + 100 * min(abs(difference), EDGE)), difference)
+    """Return where a relative difference lies; the axis has no kink where its kind changes."""
+    size = min(abs(difference), EDGE) / EVEN
+    return math.copysign(min(size, 1.0) + math.log(max(size, 1.0)), difference)
 
 
 def _mark(sheet: Sheet, verdict: str, x: float, y: float) -> None:

@@ -136,6 +136,16 @@ class Figure:
     """The same for a phone, where it needs another one."""
 
     @property
+    def finding(self) -> str:
+        """The first sentence of its caption, without the full stop."""
+        return self.caption.partition(". ")[0].removesuffix(".")
+
+    @property
+    def further(self) -> str:
+        """What else its caption says."""
+        return self.caption.partition(". ")[2]
+
+    @property
     def is_broad(self) -> bool:
         """Tell whether letters would be too small where a phone shows all of it."""
         image = self.narrow or self.image

@@ -49,7 +49,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         title = f"Figure {number}: {printed.title}" if number[0].isdigit() else printed.title
         curve = curves.get(number)
         if curve and curve.values:
-            image = _curve(curve, page.measure(curve.metric))
+            image = _curve(curve, _with_direction(page, curve.metric))
             caption = f"{_finding(page, curve)}{_settings(printed, curve)}"
             found[name] = Figure(title, image, caption, _points(curve))
         elif printed.ranks:
@@ -124,6 +124,12 @@ def _finding(page: PaperPage, curve: Curve) -> str:
             "standard deviations of the folds away. "
         )
     return told
+
+
+def _with_direction(page: PaperPage, metric: str) -> str:
+    """Return a measure's name, with the side that is better."""
+    better = known_measures(page.project)[metric]
+    return page.measure(metric) + (f" ({better} is better)" if better != "none" else "")
 
 
 def in_words(parameter: str) -> str:

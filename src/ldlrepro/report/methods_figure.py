@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, compress
 
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.content import CONTROLS, Figure, PaperPage
-from ldlrepro.report.svg import INK, Sheet, text_width
+from ldlrepro.report.svg import INK, PALE, Sheet, text_width
 
 ORDER = (
     "Methods are ordered by the geometric mean over columns of their number divided by the lowest "
@@ -17,8 +18,8 @@ ORDER = (
 )
 LEAST = 1e-9
 """Error below which nothing is better."""
-MOST = 5.0
-"""Colours go from 1 to this many times more and less."""
+ENDS = (2.0, 3.0, 5.0)
+"""Colours go from 1 to the first of these that the best number needs, less and more."""
 COLOURS = (
     *((49, 54, 149), (69, 117, 180), (116, 173, 209), (171, 217, 233), (224, 243, 248)),
     (255, 255, 191),
@@ -27,10 +28,12 @@ COLOURS = (
 """ColorBrewer's RdYlBu, from blue to red."""
 STEPS = 100
 """Colours that the bar above the map shows."""
-WIDE, HIGH = 38, 27
+WIDE, HIGH = 48, 32
 """Size of a cell, in pixels."""
-NAMES, NUMBERS = 13, 12
+NAMES, NUMBERS = 16, 15
 """Sizes of letters."""
+ROOM = 1340
+"""Width that a page shows without making letters smaller."""
 LONG = 24
 """Letters of a name that stand in one line."""
 BOLDER = 1.1
@@ -58,21 +61,23 @@ def methods_figure(page: PaperPage) -> Figure | None:
     best = [min(v for v in column if v is not None) for column in zip(*lines.values(), strict=True)]
     lines = dict(sorted(lines.items(), key=lambda item: (_behind(item[1], best), item[0])))
     what = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
-    told = f"Numbers are the {what}"
+    below = "Lower is better."
     if floor:
         what += " over that of the training mean"
-        told = f"Numbers are the {what}: below 1 a method is better than that mean"
+        below = "Below 1 is better than the training mean."
     titles = {name: page.title_of(name) for name in lines}
     names = {name: _told_apart(name, titles) for name in lines}
     own = {_base(row.method_id) for row in page.rows if row.method in page.paper.own}
     drawn = {name: values for name, values in lines.items() if not _behind(values, best)[0]}
     bold = [name for name in drawn if _base(name) in own]
-    caption = f"{_finding([*drawn], bold, names)} {told}. {ORDER}"
+    caption = f"{_finding([*drawn], bold, names)} Numbers are the {what}. {below} {ORDER}"
     if bold:
         caption += " Those of the paper are bold."
     full = [any(v is not None for v in column) for column in zip(*drawn.values(), strict=True)]
     shown = {name: [*compress(values, full)] for name, values in drawn.items()}
-    figure = _heat_map(shown, [*compress(places, full)], what, names, bold)
+    figure = _heat_map(
+        shown, [*compress(places, full)], (f"{what[0].upper()}{what[1:]}.", below), names, bold
+    )
     table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
     for name, values in lines.items():
         table.append([titles[name], name, *("" if v is None else f"{v:.4f}" for v in values)])
@@ -108,63 +113,120 @@ def _behind(values: Sequence[float | None], best: Sequence[float]) -> tuple[bool
 def _heat_map(
     lines: Mapping[str, Sequence[float | None]],
     places: Sequence[tuple[str, str]],
-    what: str,
+    what: Sequence[str],
     titles: Mapping[str, str],
     own: Collection[str],
 ) -> str:
-    """Draw values by colour and as numbers; the names of ``own`` lines are bold."""
-    sheet, names = Sheet(), [_in_lines(titles[name]) for name in lines]
-    columns = [data for _, data in places]
-    left, head = 12 + BOLDER * text_width(chain(*names), NAMES), 64.0
-    if len({protocol for protocol, _ in places}) > 1:
-        head = _write_protocols(sheet, left, head, [protocol for protocol, _ in places])
-    head += 6 + text_width(columns, NAMES)
-    for x, column in enumerate(columns):
-        sheet.upwards(left + WIDE * (x + 0.5), head - 6, column, NAMES)
-    bottom, right = head + HIGH * len(lines), left + WIDE * len(columns)
-    positive = [v for line in lines.values() for v in line if v]
-    limit = min(MOST, max([1.1, *positive, *(1 / v for v in positive)]))
+    """Draw values by colour and as numbers; the names of ``own`` lines are bold.
 
-    def shade(value: float) -> float:
-        """Return where a value lies between the ends of the colours, which are 0 and 1."""
-        place = (math.log(value) / math.log(limit) + 1) / 2 if value > 0 else 0.0
-        return max(0.0, min(1.0, place))
+    Protocols stand side by side as far as there is room, and then below.
+    """
+    sheet = Sheet()
+    left = 12 + BOLDER * text_width(chain(*(_in_lines(titles[name]) for name in lines)), NAMES)
+    values = [v for line in lines.values() for v in line if v is not None]
+    most = next((most for most in ENDS if min(values) >= 1 / most), ENDS[-1])
+    edge, bottom = _write_scale(sheet, what, values, most)
+    for band in _bands([protocol for protocol, _ in places], left):
+        inside = [protocol in band for protocol, _ in places]
+        shown = {name: [*compress(line, inside)] for name, line in lines.items()}
+        shown = {n: line for n, line in shown.items() if any(v is not None for v in line)}
+        columns = [data for _, data in compress(places, inside)]
+        head = bottom + 12
+        if len({protocol for protocol, _ in places}) > 1:
+            head = _write_protocols(sheet, left, head, [p for p, _ in compress(places, inside)])
+        head += 6 + text_width(columns, NAMES)
+        for x, column in enumerate(columns):
+            sheet.upwards(left + WIDE * (x + 0.5), head - 6, column, NAMES)
+        for y, (name, line) in enumerate(shown.items()):
+            top = head + HIGH * y
+            _write_name(sheet, left - 6, top + HIGH / 2, titles[name], name in own)
+            _write_line(sheet, left, top, line, most)
+        bottom = head + HIGH * len(shown) + 12
+        edge = max(edge, left + WIDE * len(columns))
+    return sheet.svg(edge + 12, bottom - 8)
 
-    start, long = 16.0, 320.0  # a phone shows all of it
-    sheet.text(start, 10, what, NAMES)
+
+def _bands(protocols: Sequence[str], left: float) -> list[list[str]]:
+    """Return protocols in lines that are no wider than a page where they need not be."""
+    bands: list[list[str]] = []
+    end = math.inf
+    for protocol in dict.fromkeys(protocols):
+        wide = WIDE * protocols.count(protocol)
+        if end + wide > ROOM:
+            bands.append([])
+            end = left
+        bands[-1].append(protocol)
+        end += wide
+    return bands
+
+
+def _write_scale(
+    sheet: Sheet, what: Sequence[str], values: Iterable[float], most: float
+) -> tuple[float, float]:
+    """Say what the numbers are and what the colours mean; return where that ends."""
+    start, top, long = 16.0, 10.0, 300.0  # a phone shows all of it
+    for words in what:
+        sheet.text(start, top, words, NAMES)
+        top += 22
     for step in range(STEPS):
         passed = long * step / STEPS  # each reaches to the end, so that no seam is seen
-        sheet.rectangle(start + passed, 34, long - passed, 12, _colour((step + 0.5) / STEPS))
-    for tick in (0.2, 0.5, 0.8, 1, 1.25, 2, 5):
-        if 1 / limit <= tick <= limit:
-            sheet.text(start + long * shade(tick), 26, f"{tick:g}", NUMBERS, "middle")
-    for y, (name, title, values) in enumerate(zip(lines, names, lines.values(), strict=True)):
-        top = head + HIGH * y
-        weight = {"font_weight": "bold"} if name in own else {}
-        for line, words in enumerate(title):
-            below = NAMES * (line - (len(title) - 1) / 2)
-            sheet.text(left - 6, top + HIGH / 2 + below, words, NAMES, "end", **weight)
-        for x, value in enumerate(values):
-            if value is not None:
-                place = shade(value)
-                sheet.rectangle(left + WIDE * x, top, WIDE - 0.7, HIGH - 0.7, _colour(place))
-                ink = "#fff" if place < 0.12 or place > 0.76 else INK
-                number = f"{value:.{2 if value < 9.995 else 0}f}"
-                at = left + WIDE * (x + 0.5), top + HIGH / 2
-                sheet.text(*at, number, NUMBERS, "middle", fill=ink)
-    edge = max(right, start + long, start + text_width([what], NAMES))
-    return sheet.svg(edge + 12, bottom + 4)
+        colour = _colour((step + 0.5) / STEPS)
+        sheet.rectangle(start + passed, top + 18, long - passed, 14, colour)
+    for tick in (1 / most, 0.8, 1, 1.25, most):
+        at = start + long * _shade(tick, most)
+        sheet.text(at, top + 6, f"{tick:.3g}", NUMBERS, "middle")
+    edge = start + long
+    if any(value > most for value in values):
+        words = f"over {most:g}"
+        sheet.rectangle(edge + 24, top + 18, text_width([words], NUMBERS), 14, PALE)
+        sheet.text(edge + 24, top + 6, words, NUMBERS)
+        edge += 24 + text_width([words], NUMBERS)
+    return max(edge, start + text_width(what, NAMES)), top + 32
+
+
+def _write_line(
+    sheet: Sheet, left: float, top: float, values: Sequence[float | None], most: float
+) -> None:
+    """Write a method's numbers; those beyond the colours are on grey."""
+    for x, value in enumerate(values):
+        if value is not None:
+            place = _shade(value, most)
+            colour = _colour(place) if value <= most else PALE
+            sheet.rectangle(left + WIDE * x, top, WIDE - 0.7, HIGH - 0.7, colour)
+            ink = "#fff" if value <= most and not 0.12 <= place <= 0.76 else INK
+            number = f"{value:.{2 if value < 9.995 else 0}f}"
+            at = left + WIDE * (x + 0.5), top + HIGH / 2
+            sheet.text(*at, number, NUMBERS, "middle", fill=ink)
+
+
+def _write_name(sheet: Sheet, x: float, y: float, title: str, bold: bool) -> None:
+    weight = {"font_weight": "bold"} if bold else {}
+    words = _in_lines(title)
+    for line, part in enumerate(words):
+        below = NAMES * (line - (len(words) - 1) / 2)
+        sheet.text(x, y + below, part, NAMES, "end", **weight)
 
 
 def _write_protocols(sheet: Sheet, left: float, top: float, protocols: Sequence[str]) -> float:
     """Name each protocol once, over a line above its data sets; return where that is."""
-    bottom = top + 6 + text_width(protocols, NAMES)
-    for protocol in dict.fromkeys(protocols):
+    counts = Counter(protocols)
+    long = [name for name, count in counts.items() if text_width([name], NAMES) > WIDE * count]
+    bottom = top + 6 + max(NAMES, text_width(long, NAMES))
+    for protocol, count in counts.items():
         start = left + WIDE * protocols.index(protocol)
-        end = start + WIDE * protocols.count(protocol)
+        end, middle = start + WIDE * count, start + WIDE * count / 2
         sheet.line((start + 3, bottom), (end - 3, bottom))
-        sheet.upwards((start + end) / 2, bottom - 6, protocol, NAMES)
+        if protocol in long:
+            sheet.upwards(middle, bottom - 6, protocol, NAMES)
+        else:
+            sheet.text(middle, bottom - 4 - NAMES / 2, protocol, NAMES, "middle")
     return bottom + 6
+
+
+def _shade(value: float, most: float) -> float:
+    """Return where a value lies between the ends of the colours, which are 0 and 1."""
+    place = (math.log(value) / math.log(most) + 1) / 2 if value > 0 else 0.0
+    return max(0.0, min(1.0, place))
 
 
 def _colour(place: float) -> str:

@@ -110,7 +110,7 @@ def _drawn(pairs: Sequence[Sequence[_Panel]]) -> str:
     order = sorted(
         labels, key=lambda name: statistics.fmean(ranks["measured", name] or ranks["printed", name])
     )
-    sheet, left, top = Sheet(), 28 + text_width(labels.values(), LETTERS), 64.0
+    sheet, left, top = Sheet(), 28 + text_width(labels.values(), LETTERS), 86.0
     last, bottom = len(labels), top + ROW * len(labels)
     step = (WIDTH - 20 - left) / max(last - 1, 1)
     x = left
@@ -118,7 +118,7 @@ def _drawn(pairs: Sequence[Sequence[_Panel]]) -> str:
         sheet.disc(x, 14, 6, colour)
         sheet.text(x + 12, 14, side, LETTERS)
         x += 120
-    sheet.text(left - 14, top - 14, "rank", LETTERS, "end")
+    sheet.text(left, top - 40, "average rank over data sets (1 is best)", LETTERS)
     for rank in range(1, last + 1):
         x = left + step * (rank - 1)
         sheet.line((x, top), (x, bottom), stroke=PALE)
