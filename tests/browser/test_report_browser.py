@@ -490,6 +490,8 @@ def test_a_cell_says_that_its_mean_is_over_seeds(page: Any, reference: Any) -> N
     asked(page, reference[0], "mslp Table 1 sjaffe CCA KL")
     arrived(page, "#/cell/mslp/1/sjaffe/CCA/kl")
     assert "(mean over 20 seeds)" in page.locator("tr.told p").first.inner_text()
+    page.locator("tr.told").get_by_role("link", name="Record", exact=True).click()
+    assert "This is one run" in page.locator(".record caption", has_text="test fold").inner_text()
 
 
 def test_which_method_is_best_on_sbu_3dfe_with_persons_apart(page: Any, reference: Any) -> None:

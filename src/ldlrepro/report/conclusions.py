@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.tallies import Tally
-from ldlrepro.judge.verdicts import listed
+from ldlrepro.judge.verdicts import MISPRINT, listed
+from ldlrepro.report.content import MEASURE_TITLES
 
 if TYPE_CHECKING:
     from ldlrepro.catalogue import Paper
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 HOLDS_WHEN = (
     "Met means exact or reproduced. A number holds when it is met, simpler answers miss it, and no "
     "printed number and no test row of its data set chose its settings."
+)
+EVIDENCE_MEANS = (
+    "Blind: no printed number and no test row had a say in the settings. Predicted: printed "
+    "numbers of other data sets had. Fitted: those of the same data set had, or nobody can tell."
 )
 FAR = 2.0
 """Times that numbers of one experiment are apart when this is told."""
@@ -103,11 +108,19 @@ def of_claims(claims: Iterable[ClaimRow]) -> str:
 def of_contradictions(found: Sequence[Contradiction]) -> str:
     """Return how often papers disagree, and how often our numbers do."""
     ours = [one.ours for one in found if one.ours is not None]
+    misprints = [
+        f"{MEASURE_TITLES.get(row.metric, row.metric)} of {row.method} on {row.dataset}, printed "
+        f"{row.printed} by {row.paper}"
+        for one in found
+        for row in one.rows
+        if row.verdict == MISPRINT
+    ]
+    told = f" Proven misprints do not count: {'; '.join(misprints)}." if misprints else ""
     return (
         f"Several papers print the same experiment {count(len(found))} times. In "
         f"{count(_far(one.times for one in found))} cases the worst number is at least twice as "
         "far from a perfect value as the best. Our own numbers, measured under each paper's "
-        f"protocol, are that far apart in {count(_far(ours))} of {count(len(ours))} cases."
+        f"protocol, are that far apart in {count(_far(ours))} of {count(len(ours))} cases.{told}"
     )
 
 

@@ -308,6 +308,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.globals.update(anchor=anchor, about=ABOUT, holds_when=conclusions.HOLDS_WHEN)
+    environment.globals["evidence_means"] = conclusions.EVIDENCE_MEANS
     environment.filters.update(
         by_row=_by_row,
         percent=percent,
@@ -316,6 +317,7 @@ def _environment() -> jinja2.Environment:
         breakable=breakable,
         count=conclusions.count,
         duration=duration,
+        points_last=lambda units: sorted(units, key=lambda unit: "=" in unit.method),
         done=lambda unit: sum(row.status == OK for row in unit.rows),
         seconds=lambda unit: sum(row.fit_s + row.predict_s for row in unit.rows),
     )
@@ -323,10 +325,13 @@ def _environment() -> jinja2.Environment:
 
 
 def breakable(name: str) -> Markup:
-    """Return an id that a line may break after ``_`` and before ``@``, and nowhere else."""
+    """Return an id that a line may break after ``_`` and ``,`` and before ``@``, nowhere else."""
     from markupsafe import Markup, escape
 
-    return Markup(escape(name).replace("_", Markup("_<wbr>")).replace("@", Markup("<wbr>@")))
+    text = escape(name)
+    for sign, parted in (("_", "_<wbr>"), (",", ",<wbr>"), ("@", "<wbr>@")):
+        text = text.replace(sign, Markup(parted))
+    return text
 
 
 def _by_row(rows: Iterable[VerdictRow]) -> list[tuple[tuple[str, str], list[VerdictRow]]]:

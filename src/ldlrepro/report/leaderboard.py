@@ -258,8 +258,7 @@ def _contestant(project: Project, name: str) -> Contestant:
         return Contestant(name, name)
     method = project.method(name)
     note = SEES_LABELS if method.sees_test_labels else CONTROL if method.control else ""
-    title = method.title + " (settings chosen by print)" * method.by_print
-    return Contestant(name, title, note, method.is_own, method.by_print)
+    return Contestant(name, method.title, note, method.is_own, method.by_print)
 
 
 # ---------------------------------------------------------------------- who is compared on what

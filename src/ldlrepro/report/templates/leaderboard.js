@@ -296,7 +296,7 @@
     const row = (line) => h("tr", { class: line.own ? "own" : line.rank === null ? "beside" : null, "data-method": line.id }, shown.map((column) => {
       if (column.title === "method") {
         const box = line.note ? null : h("input", { type: "checkbox", name: "compare", value: line.id, checked: line.ticked, "aria-label": `compare ${line.id}` });
-        return h("th", { scope: "row" }, box, " ", line.title, " ", h("small", null, line.id === line.title ? "" : breakable(line.id), line.own ? ", your own" : ""));
+        return h("th", { scope: "row" }, box, " ", line.title, " ", h("small", null, line.id === line.title ? "" : breakable(line.id), line.byPrint ? ", settings chosen by print" : "", line.own ? ", your own" : ""));
       }
       return h("td", { class: column.number ? "n" : null, title: (column.hint && column.hint(line)) || null }, column.text(line));
     }));
@@ -337,19 +337,19 @@
   function pairTable(result) {
     const order = result.lines.filter((line) => line.rank !== null).sort((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1));
     if (order.length < 2) return null;
-    const label = (line, number) => `${number + 1} ${line.title}`;
+    const twice = (line) => order.some((other) => other !== line && other.title === line.title);
     const cell = (line, other) => {
       if (line === other) return h("td", { class: "n" }, "·");
       const p = result.found.p && result.found.p[line.index][other.index];
       const sure = p !== null && p <= ALPHA;
-      const score = `${result.won(line.index, other.index)} : ${result.won(other.index, line.index)}`;
+      const score = `${result.won(line.index, other.index)}:${result.won(other.index, line.index)}`;
       const text = p === null ? score : `${score}, p ${p.toPrecision(3)}`;
-      return h("td", { class: "n", "data-p": p === null ? null : p.toPrecision(6), title: `${line.id} against ${other.id}: ${text}` }, score, sure ? h("b", null, " ●") : null);
+      return h("td", { class: "n", "data-p": p === null ? null : p.toPrecision(6), title: `${line.id} against ${other.id}: ${text}` }, score, sure ? h("b", null, "●") : null);
     };
-    return [h("h2", null, "Pair by pair"), h("div", { class: "scroll" }, h("table", { class: "plain pairs-board" },
-      h("caption", null, "Families of data sets in which the method of the line beats that of the column on most sets : in which it loses on most."),
+    return [h("h2", null, "Pair by pair"), h("div", { class: "scroll box" }, h("table", { class: "plain pairs-board" },
+      h("caption", null, "Families of data sets in which the method of the line beats that of the column on most sets : in which it loses on most. Columns have the numbers of the lines."),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col", class: "n" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
-      h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row" }, label(line, number), " ", h("small", null, line.id === line.title ? "" : breakable(line.id))), order.map((other) => cell(line, other)))))))];
+      h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row", title: line.id }, `${number + 1} ${line.title}`, twice(line) ? [" ", h("small", null, breakable(line.id))] : null), order.map((other) => cell(line, other)))))))];
   }
 
   /** Draws anew and leaves the keyboard where it was. */
@@ -362,6 +362,7 @@
     place.replaceChildren(...parts.flat().filter(Boolean));
     form.querySelector("output").value = `${result.found.ranks.length} methods ranked on ${result.common.length} data sets`;
     if (at) place.querySelector(at)?.focus({ preventScroll: true });
+    dispatchEvent(new Event("resize")); // other tables, other widths
   }
 
   // ------------------------------------------------------------------ choices

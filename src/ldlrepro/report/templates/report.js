@@ -93,7 +93,8 @@
     const aligned = (column, value) => (typeof value === "number" ? value.toFixed(decimals(record.mean[column])) : "–");
     const lines = names.map((fold, index) => [fold, ...record.scores.map((values, column) => aligned(column, values[index]))]);
     const foot = [["mean", record.mean], ["standard deviation", record.std]].map(([name, values]) => [name, ...values.map((value, column) => aligned(column, value))]);
-    return table("Each measure in each test fold, from the stored predictions; standard deviation", ["repeat.fold", ...record.measures.map(([, title]) => title)], lines, foot);
+    const one = linksTo(record).some((link) => seedsOf(link.closest("div"))) ? "This is one run; the cells above are means over seeds. " : "";
+    return table(`${one}Each measure in each test fold, from the stored predictions; standard deviation`, ["repeat.fold", ...record.measures.map(([, title]) => title)], lines, foot);
   }
 
   function selectionPart(record) {
@@ -106,9 +107,15 @@
         [...selection.names, "mean", ...foldNames(record)], lines)];
   }
 
-  /** The printed cells that lead here, read from the tables of this page. */
+  /** Links of the printed cells that lead here, in the tables of this page. */
+  const linksTo = (record) => [...document.querySelectorAll(".table tr:not(.beside) a.m")].filter((link) => link.getAttribute("href") === record.route);
+
+  /** Says that a cell is the mean over seeds, where it is. */
+  const seedsOf = (cell) => ("seeds" in cell.dataset ? ` (mean over ${cell.dataset.seeds} seeds)` : "");
+
+  /** The printed cells that lead here. */
   function cellPart(record) {
-    const links = [...document.querySelectorAll(".table tr:not(.beside) a.m")].filter((link) => link.getAttribute("href") === record.route);
+    const links = linksTo(record);
     const reasons = new Map();
     const lines = links.map((link) => {
       const grid = link.closest("table");
@@ -120,7 +127,7 @@
       const verdict = `${text(".v b")} ${cell.dataset.v.replace("-", " ")}`;
       const band = (cell.querySelector(".v").title || "").replace("band ", "");
       reasonsOf(cell).forEach((reason) => reasons.set(reason.textContent, reason));
-      return [h("a", { href: address(paper, "table", id) }, `${paper}, Table ${id}`), block, column, text(".m"), text(".p"), text(".v em"), band, verdict];
+      return [h("a", { href: address(paper, "table", id) }, `${paper}, Table ${id}`), block, column, text(".m") + seedsOf(cell), text(".p"), text(".v em"), band, verdict];
     });
     if (!lines.length) return h("p", null, "No printed number stands for this unit.");
     return [table("What the papers print for this unit", ["table", "data set", "measure", "measured", "printed", "difference", "band", "verdict"], lines),
@@ -155,8 +162,7 @@
     const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
     const record = cell.querySelector("a.m")?.getAttribute("href");
     const reasons = reasonsOf(cell);
-    const seeds = "seeds" in cell.dataset ? ` (mean over ${cell.dataset.seeds} seeds)` : "";
-    const numbers = [text(".m") ? `Measured ${text(".m")}${seeds}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
+    const numbers = [text(".m") ? `Measured ${text(".m")}${seedsOf(cell)}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
     mark(cell.closest("td"),
       h("p", null, numbers.join(", "), h("b", null, text(".v")), "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
       h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink()));
