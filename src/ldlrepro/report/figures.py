@@ -140,7 +140,7 @@ def in_words(parameter: str) -> str:
 def _settings(printed: Printed, curve: Curve) -> str:
     fixed = _listed(printed.fixed)
     for line, settings in printed.fixed_by_line.items():
-        fixed += f" ({line}{_listed(settings)})"
+        fixed += f", {line} with{_listed(settings)[1:]}" if settings else ""
     over = curve.few_folds() or "the folds"
     return (
         f"Points are means over {over} of {printed.method} on {printed.dataset}{fixed}. Bars are "

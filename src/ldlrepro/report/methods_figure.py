@@ -164,7 +164,7 @@ def _write_scale(
     sheet: Sheet, what: Sequence[str], values: Iterable[float], most: float
 ) -> tuple[float, float]:
     """Say what the numbers are and what the colours mean; return where that ends."""
-    start, top, long = 16.0, 10.0, 300.0  # a phone shows all of it
+    start, top, long = 16.0, 10.0, 240.0  # a phone shows all of it
     for words in what:
         sheet.text(start, top, words, NAMES)
         top += 22
