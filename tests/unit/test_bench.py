@@ -6,12 +6,16 @@ import os
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from bench import entries, measure, tables
+from bench import entries, in_time, measure, tables
 from bench.entries import Bars, Comparison
 from bench.process import SideFailed, Worker
+from ldl import TrainMean
+from ldl.metrics import kl
 from tests.unit.judged import PROJECT
 
 # Speaks the protocol: prints where it should not, and answers what it was asked.
@@ -184,3 +188,45 @@ def test_entries_name_methods_and_arguments_that_exist():
         for side in (one.ours, one.peer or {}):
             if "method" in side:
                 PROJECT.method(side["method"]).estimator(**side.get("parameters", {}))
+
+
+# ---------------------------------------------------------------------- ten minutes and an hour
+
+
+def test_rows_that_judge_ten_minutes_are_kept_from_the_comparison(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, D, groups = np.arange(100.0)[:, None], rng.dirichlet([1, 1, 1], 100), np.arange(100) // 5
+    given = []
+
+    def compare(X, D, groups, **options):
+        given.append((X, groups, options["time"]))
+        return SimpleNamespace(entries=[1, 2], winner="TrainMean", best=TrainMean().fit(X, D))
+
+    monkeypatch.setattr(in_time, "load", lambda dataset: (X, D, groups))
+    monkeypatch.setattr(in_time, "compare", compare)
+    line = in_time._line("drawn", 10)
+    ((seen, whose, seconds),) = given
+    unseen = np.setdiff1d(X, seen).astype(int)
+    assert len(unseen) == 20
+    assert not set(groups[unseen]) & set(whose)
+    assert seconds == 600
+    mean = D[seen.ravel().astype(int)].mean(axis=0)
+    assert float(line["kl"]) == pytest.approx(kl(D[unseen], np.tile(mean, (20, 1))), rel=1e-5)
+    assert line["kl"] == line["mean_kl"]
+
+
+def test_a_difference_counts_as_near_up_to_two_hundredths_and_half_a_pair_not_at_all():
+    kls = {("a", 10): 1.019, ("a", 60): 1.0, ("b", 10): 1.03, ("b", 60): 1.0, ("c", 10): 1.0}
+    lines = [
+        {"dataset": dataset, "minutes": minutes, "winner": "Ridge", "kl": kl}
+        for (dataset, minutes), kl in kls.items()
+    ]
+    shown = in_time.table(lines)
+    assert "on 1 of 2 data sets" in shown
+    assert "| b | Ridge | 1.0300 | Ridge | 1.0000 | +3.0% |" in shown
+    assert "| c |" not in shown
+
+
+def test_the_page_shows_the_record_of_ten_minutes():
+    part = in_time.table(in_time.recorded())
+    assert part in in_time.PAGE.read_text(), "type: python -m bench.in_time scut_fbp"
