@@ -24,7 +24,6 @@ from ldlrepro.arena.standings import (
     best_of_each,
     costs,
     read,
-    rivals,
     sentence,
     spoken,
     tables,
@@ -118,29 +117,25 @@ class Advice:
     lines: list[dict[str, Any]]
 
 
-def use(first: str, others: int, seconds: Mapping[str, float]) -> str:
-    """Say which method to use, how many others are tied with it, and what is tied and cheapest.
+def use(first: str, seconds: Mapping[str, float]) -> str:
+    """Say which method to use, and what is tied with it and cheapest.
 
     ``seconds`` has the CPU time of all that is tied, other kinds of the first method among them.
     """
-    if not others:
+    if not seconds:
         return f"Use {spoken(first)}: no other method is tied with it."
     cheapest = min(seconds, key=lambda name: seconds[name])
-    took = f"{spoken(cheapest)}, {seconds[cheapest]:.2g} s of CPU time"
-    if others == 1:
-        return f"Use {spoken(first)}, or the one method tied with it. The cheapest tie is {took}."
     return (
-        f"Use {spoken(first)}, or one of the {others} methods tied with it. The cheapest tie is "
-        f"{took}."
+        f"Use {spoken(first)}, or the cheapest that is tied with it: {spoken(cheapest)}, "
+        f"{seconds[cheapest]:.2g} s of CPU time."
     )
 
 
 def overall(board: Standings) -> str:
     """Say which method to use for any data, and what that rests on."""
-    first, near, _ = rivals(board)
-    lines = board.table.to_dict("records")
-    tied = {row["method"]: row["cost_s"] for row in lines if row["high"] > first["low"]}
-    return f"{use(first['method'], len(near), tied)} {sentence(board)}"
+    first, *others = board.table.to_dict("records")
+    tied = {row["method"]: row["cost_s"] for row in others if row["high"] > first["low"]}
+    return f"{use(first['method'], tied)} {sentence(board)}"
 
 
 def recommend(judge: Judge, data_set: DataSet, measure: str) -> Advice:
@@ -218,14 +213,14 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
         {
             "method": name,
             found.measure: f"{mean:.4f}",
-            "gain": f"{found.gain(name):.0%}",
-            "p": shown_p(ps[name]) if name in ps else "",
+            "gain over mean": f"{found.gain(name):.0%}",
+            "p against best": shown_p(ps[name]) if name in ps else "",
             "tied": ps[name] > ALPHA if name in ps else None,
         }
         for name, mean in found.means.items()
     ]
     said = (
-        f"{use(found.first, len(found.tied), found.tied_seconds)} "
+        f"{use(found.first, found.tied_seconds)} "
         f"On {data_set.title} the {titled(found.measure)} of {spoken(found.first)} is "
         f"{found.means[found.first]:.4f}, "
         f"{found.gain(found.first):.0%} better than the mean of the training labels "

@@ -252,10 +252,10 @@ def lines(board: Standings) -> list[dict[str, str]]:
         {
             "method": row["method"],
             "elo": f"{row['elo']:.0f}",
-            "interval": f"{row['low']:.0f} to {row['high']:.0f}",
-            "gain": f"{row['gain']:.0%}",
-            "leads": f"{row['leads']:.0f}",
-            "cost s": f"{row['cost_s']:.2g}",
+            "95% interval": f"{row['low']:.0f} to {row['high']:.0f}",
+            "gain over mean": f"{row['gain']:.0%}",
+            "families led": f"{row['leads']:.0f}",
+            "CPU s": f"{row['cost_s']:.2g}",
             "win rate": f"{row['win_rate']:.0%}",
             "improvability": f"{row['improvability']:.0%}",
             "fit s": f"{row['fit_s']:.2g}",
@@ -267,8 +267,9 @@ def lines(board: Standings) -> list[dict[str, str]]:
 
 
 def rivals(board: Standings) -> tuple[Row, list[Row], list[Row]]:
-    """Return the best method, those whose intervals reach into its own, and all others."""
-    first, *others = best_of_each(board.table.to_dict("records"))
+    """Return the best method, those whose intervals reach into its own, and all but the mean."""
+    first, *lines = best_of_each(board.table.to_dict("records"))
+    others = [row for row in lines if method_of(row["method"]) != MEAN]
     return first, [row for row in others if row["high"] > first["low"]], others
 
 
@@ -282,11 +283,10 @@ def sentence(board: Standings) -> str:
         f"{first['cost_s']:.2g} s of CPU time. "
     )
     if near:
-        following = ", ".join(f"{spoken(row['method'])} with {row['elo']:.0f}" for row in near[:3])
         said += (
-            f"It is not sure to lead. Over other families its Elo of {first['elo']:.0f} may lie "
-            f"from {first['low']:.0f} to {first['high']:.0f} (95%), and {len(near)} of "
-            f"{len(others)} other methods reach into that. Next come {following}."
+            f"It is not sure to lead. Its Elo, a rating by wins, is {first['elo']:.0f}. Over other "
+            f"families it may lie from {first['low']:.0f} to {first['high']:.0f} (95%), and "
+            f"{len(near)} of {len(others)} other methods reach into that."
         )
     else:
         said += "It leads in nearly all draws of such families."

@@ -45,7 +45,7 @@ def standing(tables: Mapping[str, Path], families: Mapping[str, str]) -> standin
 
 def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
     """Return a line for each of the first methods, in its best kind, for readers."""
-    shown = ("method", "elo", "interval", "gain", "leads", "cost s")
+    shown = ("method", "elo", "95% interval", "gain over mean", "families led", "CPU s")
     rows = standings.best_of_each(standings.lines(board))[:first]
     return [{name: row[name] for name in shown} for row in rows]
 
