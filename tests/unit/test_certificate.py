@@ -45,6 +45,12 @@ def test_an_audit_says_how_likely_it_finds_one_altered_fold_and_what_its_records
         assert sentence in audit_page(found, in_words(found))
 
 
+def test_an_audit_of_a_unit_says_that_nothing_else_was_checked():
+    asked = Extent("ldlrepro audit --unit p/d/m", 3, 3, {}, ["p/d/m"])
+    (told,) = in_words(certificate(PROJECT, [paper("p")], checks(), asked))
+    assert told == "Nothing but p/d/m was checked. `ldlrepro audit p` checks all."
+
+
 def test_a_reason_that_keeps_many_folds_out_is_told_once_and_shortly():
     whole = checks()
     for fold in range(3):

@@ -278,7 +278,9 @@ def test_all_folds_of_a_named_unit_are_computed_again(finished) -> None:
     """A draw of one fold would miss the only one that was altered."""
     fold = itertools.count()
     only_the_reference(finished, ("aa_knn", "kl", lambda text: "0.01" if next(fold) == 2 else text))
-    reruns = audited(finished, "--unit", UNIT)["reruns"]
+    checks = audited(finished, "--unit", UNIT)
+    assert [*checks] == ["files", "data", "folds", "records", "reruns"]  # and of this unit alone
+    reruns = checks["reruns"]
     (failed,) = reruns["failed"]
     assert failed["text"].startswith("kl is ")
     assert reruns["passed"] == next(fold) - 1

@@ -8,7 +8,7 @@ import secrets
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import shorten
@@ -47,18 +47,16 @@ OUT = RESULTS / "audit"
 REASONS, COMMANDS, LONGEST_REASON = 5, 3, 200
 """Reasons of a check, commands of a reason and letters of it that the terminal shows."""
 
-WHOLE: tuple[Callable[[Scope], Check], ...] = (
+OF_RECORDS: tuple[Callable[[Scope], Check], ...] = (
     lambda scope: check_seals(
         [paper.id for paper in scope.papers], scope.workspace.results, scope.project.root
     ),
     check_data,
     check_folds,
     check_records,
-    check_tables,
-    check_tracking,
-    check_too_good,
 )
-"""Checks that look at everything, in the order in which damage would show."""
+"""Checks of records and of what they were made with, in the order in which damage would show."""
+WHOLE = (*OF_RECORDS, check_tables, check_tracking, check_too_good)
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Question:
     units: int
     """How many units to draw."""
     named: list[str]
-    """PROTOCOL/DATASET/METHOD in place of a draw. All its folds are computed again."""
+    """PROTOCOL/DATASET/METHOD: these alone are checked, and all of their folds computed again."""
     longest: float
     """Seconds. Folds that take longer are not drawn."""
     lot: int | None
@@ -105,17 +103,23 @@ class Extent:
     """Number of folds of all records in scope."""
     records: dict[str, int]
     """Number of records in scope, by their origin."""
+    named: Sequence[str] = ()
+    """The only units that were checked; none where all were."""
 
 
 def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[str, Any]:
-    """Check everything, compute some folds again, write the certificate and return it."""
+    """Check everything, or named units, compute folds again, write the certificate, return it."""
     project = judge.project
     seed = global_seed(project, question.seed)
-    scope = Scope(judge, question.papers, seed, question.tracking_uri or project.tracking_uri)
+    uri = question.tracking_uri or project.tracking_uri
+    asked, named = question.papers, set(question.named)
+    if named:
+        asked = [one for one in asked if named & {unit.key for unit in judge.plan.units(one)}]
+    scope = Scope(judge, asked, seed, uri, question.named)
     lot = secrets.randbelow(2**31) if question.lot is None else question.lot
     draws, too_long = _drawn(scope, question, lot)
     checks = []
-    for make in WHOLE:
+    for make in OF_RECORDS if question.named else WHOLE:
         checks.append(make(scope))
         say(_line(checks[-1]))
     # In a fresh clone the reference is audited, and there are no data or folds yet.
@@ -142,8 +146,9 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
         max(len(draws), len(question.named)) if question.named else question.units,
         sum(len(scored.rows) for scored in in_scope),
         origins(in_scope),
+        question.named,
     )
-    found = certificate(project, question.papers, [*checks, reruns], extent)
+    found = certificate(project, scope.papers, [*checks, reruns], extent)
     write_text(question.out / "audit.json", json.dumps(found, indent=1) + "\n")
     write_text(question.out / "audit.html", audit_page(found, in_words(found)))
     return found
@@ -174,6 +179,7 @@ def certificate(
         },
         "records": extent.records,
         "papers": [paper.id for paper in papers],
+        "units": list(extent.named),
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "ldlrepro": __version__,
         "git_commit": provenance.git_commit(project.root),
@@ -228,7 +234,10 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
     names = question.named
     for name in names:
         if name not in known and name not in broken:
-            raise unknown("measured unit", name, known, "Write PROTOCOL/DATASET/METHOD.")
+            measured = [
+                unit.key for unit in replace(scope, papers=question.papers, named=()).chosen
+            ]
+            raise unknown("measured unit", name, measured, "Write PROTOCOL/DATASET/METHOD.")
     named = {known[name]: scope.chosen[known[name]] for name in names if name in known}
     if not all(is_complete(unit, scored) for unit, scored in named.items()):
         raise UserError("only complete units can be compared; run snakemake first")
@@ -237,6 +246,9 @@ def _drawn(scope: Scope, question: Question, lot: int) -> tuple[list[Draw], list
 
 def in_words(found: Mapping[str, Any]) -> list[str]:
     """Return, as sentences, what an audit can find and what its records are."""
+    if found["units"]:
+        everything = " ".join(["ldlrepro audit", *found["papers"]])
+        return [f"Nothing but {listed(found['units'])} was checked. `{everything}` checks all."]
     reruns, records = found["reruns"], found["records"]
     right = found["checks"][-1]["passed"]
     share = f"{100 * reruns['finds_one_altered_fold']:.2g}%"

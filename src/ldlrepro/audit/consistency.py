@@ -39,6 +39,8 @@ class Scope:
     seed: int
     """The workflow's seed."""
     tracking_uri: str
+    named: Sequence[str] = ()
+    """Keys of the only units to look at; without any, all of the papers."""
     unusable: dict[Unit, str] = field(default_factory=dict)
 
     @property
@@ -55,7 +57,8 @@ class Scope:
 
     @cached_property
     def planned(self) -> list[Unit]:
-        return sorted({unit for paper in self.papers for unit in self.plan.units(paper)})
+        units = {unit for paper in self.papers for unit in self.plan.units(paper)}
+        return sorted(unit for unit in units if not self.named or unit.key in self.named)
 
     @cached_property
     def present(self) -> list[Unit]:
@@ -279,12 +282,12 @@ def check_tracking(scope: Scope) -> Check:
         planned = set(scope.plan.units(paper))
         units = [scored for unit, scored in scope.chosen.items() if unit in planned]
         with check.of(paper.id, command):
-            rows = scope.judge.answer(paper).rows
-            own = scope.project.own.found["method"]
-            told = track.differences(paper.id, units, scope.tracking_uri, rows, own)
-            if told is None:
+            if track.outdated(paper.id, [], scope.tracking_uri) is None:
                 check.skip(paper.id, "never tracked here", command)
                 continue
+            rows = scope.judge.answer(paper).rows
+            own = scope.project.own.found["method"]
+            told = track.differences(paper.id, units, scope.tracking_uri, rows, own) or {}
             for subject, problem in told.items():
                 check.judge(f"{paper.id}: {subject}", problem, command)
     return check

@@ -122,7 +122,7 @@ def record(args: argparse.Namespace) -> int:
         action="append",
         default=[],
         metavar="PROTOCOL/DATASET/METHOD",
-        help="compute all folds of this unit instead of a draw; may be repeated",
+        help="check this unit alone, and compute all of its folds again; may be repeated",
     ),
     takes(
         "--longest",
