@@ -109,9 +109,9 @@ def test_a_missed_number_says_why_before_what_the_verdict_is_worth() -> None:
     assert compared == f"For comparison, {others} here."
 
 
-def test_a_mean_over_seeds_says_so_beside_the_number() -> None:
+def test_a_mean_over_seeds_stands_with_the_deviation_over_seeds() -> None:
     facts = {"verdict": "not run", "printed": "0.07", "measured": 0.0399, "measured_std": 0.012}
-    facts |= {"n_folds": 10, "source": "reference", "seeds": 20, "seeds_met": 0.0}
+    facts |= {"n_folds": 10, "source": "reference", "seeds": 20, "seeds_met": 0.0, "noise": 0.001}
     numbers, seeds = explain.summary("x", facts)
-    assert numbers.startswith("x was not run: printed 0.07, measured 0.040 ± 0.012 (mean over 20")
+    assert numbers.endswith("measured 0.040 ± 0.001 (over 20 seeds of 10 folds, reference).")
     assert seeds == "0% of the 20 seeds meet the number."

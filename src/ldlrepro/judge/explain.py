@@ -173,12 +173,13 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     text = f"printed {printed or 'nothing'}"
     if "measured" not in facts:
         return f"{text}, nothing measured"
-    measured = _rounded(facts["measured"], facts)
-    if facts.get("measured_std") is not None:
-        measured += f" ± {_rounded(facts['measured_std'], facts)}"
+    measured, seeds = _rounded(facts["measured"], facts), facts.get("seeds")
+    deviation = facts["noise"] if seeds else facts.get("measured_std")
+    if deviation is not None:
+        measured += f" ± {_rounded(deviation, facts)}"
     off = f", {facts['difference']:+.1%}" if facts.get("difference") is not None else ""
-    seeds = f"mean over {facts['seeds']} seeds, deviation over " if facts.get("seeds") else ""
-    folds = f"{seeds}{facts['n_folds']} folds, " if facts.get("n_folds") else ""
+    over = f"over {seeds} seeds of " if seeds else ""
+    folds = f"{over}{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
 
 
