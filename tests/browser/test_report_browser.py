@@ -470,7 +470,7 @@ def test_a_phone_shows_the_sentence_a_menu_and_a_cell_with_its_reason(browser, r
         assert box["x"] + box["width"] <= PHONE["width"]
         assert box["y"] + box["height"] <= PHONE["height"]
     assert "+" in page.locator("td.here em").inner_text()
-    assert "some multiple of 1 - cosine" in told.nth(1).inner_text()
+    assert "too low for the cosine" in told.nth(1).inner_text()
     context.close()
 
 
