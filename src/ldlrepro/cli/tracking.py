@@ -111,7 +111,7 @@ def ui(args: argparse.Namespace) -> int:
         if args.paper and not uri.startswith("http") and outdated(args.paper, [], uri) is None:
             judge, name = judge_here(args), args.paper
             paper = None if name == ARENA else judge.project.paper(name)
-            say(f"MLflow has no runs of {name} yet. Copying its records takes about a minute.")
+            say(f"MLflow has no runs of {name} yet: its records are copied first.")
             _ = _sync_paper(judge, paper, uri) if paper else _sync_arena(judge.project, uri)
         elif args.paper not in ("", ARENA) and (said := _outdated(plan, args.paper, uri)):
             say(paragraph(said))

@@ -125,7 +125,7 @@ class Study:
                 "method": line.method + " *" * self.project.method(line.method).by_print,
                 "KL, same people": f"{line.mixed:.{DECIMALS}f}",
                 "KL, other people": f"{line.apart:.{DECIMALS}f}",
-                "gain lost": "" if line.lost is None else f"{line.lost:.0%}",
+                "gain lost": _lost(line.lost),
                 "rank": f"{line.rank_mixed} to {line.rank_apart}",
             }
             for line in (found.lines if found else ())
@@ -309,6 +309,13 @@ def _read(text: str, folds: int | None) -> tuple[list[Any], linter.Beside]:
         path = Path(folder, "table.csv")
         write_text(path, text.strip() + "\n")
         return linter.table_of_file(from_environment(), path, folds)
+
+
+def _lost(share: float | None) -> str:
+    """Return the share of a gain that is lost; what loses more than all is behind the mean."""
+    if share is None:
+        return ""
+    return f"{share:.0%}" if share <= 1 else "worse than the training mean"
 
 
 def _table(lines: Iterable[Mapping[str, object]]) -> DataFrame:
