@@ -124,11 +124,19 @@ def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, pag
         if (name := head.inner_text().strip()) not in ("", "Tags") and (box := head.bounding_box())
     }
     names = sorted(ends, key=ends.__getitem__)
-    columns = ["KL", "KL in print", "KL off by", "KL verdict", "holds"]
-    assert names[names.index("Duration") + 1 :][:5] == columns
-    assert ends["holds"] < WIDTH
+    columns = ["KL", "KL in print", "KL off by", "KL verdict", "holds", "folds done"]
+    assert names[names.index("Duration") + 1 :][:6] == columns
+    assert ends["folds done"] < WIDTH
     row = page.get_by_role("row").filter(has_text=".0500±.0010")
     assert row.first.get_by_role("gridcell").last.is_visible()
+
+
+def test_the_description_of_a_run_stands_there_whole(address, page) -> None:
+    page.goto(f"{address}/#/experiments/1/runs?viewStateShareKey=paper-faces")
+    page.locator("a[href*='/runs/']").filter(has_text="knn, faces").first.click()
+    page.get_by_text("ran as").wait_for()
+    page.get_by_text("Show less").wait_for()
+    assert page.get_by_text("In print it is 0.05").is_visible()
 
 
 def test_a_click_on_the_paper_in_the_list_shows_its_first_table(address, page) -> None:

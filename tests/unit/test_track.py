@@ -63,9 +63,9 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     }
     assert tags["holds"] == "0 of 2"
     ours = tags["KL"].replace(".", "0.").replace("±", " ± ")
-    ran, _, why, *table = tags["mlflow.note.content"].splitlines()
-    assert ran.startswith("**kNN, movie, ten_fold** as the paper `structrf` prints it. It ran as")
-    assert f"KL is {ours} here and 0.16 in print (+25.0%): worse." in ran
+    said, _, why, _, ran, *table = tags["mlflow.note.content"].splitlines()
+    assert said.startswith("KL is 0.2 here. In print it is 0.16 (+25.0%): worse. **0 of 2")
+    assert ran.startswith("**kNN, movie, ten_fold** ran as `knn` under the protocol")
     assert why == 'Why? `ldlrepro explain "structrf/6/Movie/kNN/kl"`'
     assert table[-2:] == [
         f"| 6 | KL | {ours} | 0.16 | +25.0% | worse | no |  |",
@@ -81,7 +81,7 @@ def test_a_number_that_is_judged_over_seeds_stands_beside_the_difference_that_it
     run = only_run(uri).data
     assert run.metrics["kl"] == pytest.approx(0.20)
     assert (run.tags["KL"][:6], run.tags["KL off by"]) == (".2000±", "+25.0%")
-    assert "mean over 20 seeds, here and 0.16" in run.tags["mlflow.note.content"]
+    assert "here, the mean over 20 seeds. In print it is 0.16" in run.tags["mlflow.note.content"]
 
 
 def test_a_table_shows_what_is_printed_and_the_users_own_and_a_second_view_the_others(uri):

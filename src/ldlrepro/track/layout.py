@@ -25,7 +25,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 9
+LAYOUT = 10
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -115,8 +115,9 @@ def unit_run(
         metrics=_metrics(unit, _printed_metrics(cells), [e or 0 for _, e in spans], end or 0)
         + _curve_metrics(unit, end),
         tags=_first_tags(unit, cells, rows)
-        | {"role": role, "source": unit.source}
+        | {"folds done": _folds_done(unit), "role": role}
         | _score_tags(unit, cells)
+        | {"source": unit.source}
         | {"mlflow.note.content": _description(name, unit, cells, role)}
         | _tags(unit.rows),
     )
@@ -237,9 +238,8 @@ def _percent(cell: VerdictRow) -> str:
 
 
 def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
-    """Return what is read in a table: means with standard deviations, verdicts, folds."""
+    """Return what is read in a table: means with standard deviations, and verdicts."""
     tags = {f"{title_of(cell.metric)} verdict": cell.verdict for cell in reversed(cells)}
-    tags["folds done"] = _folds_done(unit)
     shown = {name: narrow(_ours(unit, name, cells)) for name in unit.scores}
     return tags | {title_of(name): text for name, text in shown.items() if text}
 
@@ -249,7 +249,7 @@ def _folds_done(unit: UnitScores) -> str:
 
 
 def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> str:
-    """Return what ran and how it compares, with the command that tells more."""
+    """Return how a run compares, with the command that tells more, and what ran."""
     ran = f"under the protocol `{unit.protocol}`, {_folds_done(unit)} folds."
     if not cells:
         return (
@@ -257,9 +257,8 @@ def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role:
             f"Beside the other methods: `ldlrepro leaderboard --protocol {unit.protocol}`"
         )
     first = min(cells, key=lambda cell: cell.metric not in FIRST)
-    ours = _ours(unit, first.metric, cells) or f"{first.measured:.4g}"
-    over = f", the mean over {first.seeds} seeds," * bool(first.seeds)
-    head = "table | measure | ours | printed | off by | verdict | holds | evidence"
+    over = f", the mean over {first.seeds} seeds" * bool(first.seeds)
+    head = "table | measure | ours, ± over folds | printed | off by | verdict | holds | evidence"
     lines = [
         f"{cell.table} | {title_of(cell.metric)} | "
         f"{_ours(unit, cell.metric, cells)} | {cell.printed} | "
@@ -268,12 +267,13 @@ def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role:
     ]
     return "\n".join(
         [
-            f"**{name}** as the paper `{first.paper}` prints it. It ran as "
-            f"`{unit.method}` {ran} {title_of(first.metric)} is {ours}{over} here and "
-            f"{first.printed} in print ({_percent(first) or 'zero'}): {first.verdict}. "
+            f"{title_of(first.metric)} is {first.measured:.4g} here{over}. In print it is "
+            f"{first.printed} ({_percent(first) or 'zero'}): {first.verdict}. "
             f"**{_holding(cells)} printed numbers hold.**",
             "",
             f'Why? `ldlrepro explain "{first.cell}"`',
+            "",
+            f"**{name}** ran as `{unit.method}` {ran}",
             "",
             *(f"| {line} |" for line in [head, "---|---|---|---|---|---|---|---", *lines]),
         ]

@@ -37,6 +37,10 @@ localStorage.setItem("mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true");
 localStorage.getItem("mlflow.workflowType_v1") ??
   localStorage.setItem("mlflow.workflowType_v1", JSON.stringify("machine_learning"));
 location.hash ||= "#/experiments";
+// Descriptions stand there whole.
+new MutationObserver(() => {
+  document.querySelector('[data-testid="show-comment-toggle"][aria-label^="Expand"]')?.click();
+}).observe(document, { childList: true, subtree: true });
 // A click on a paper opens its first table; in a new tab the click is MLflow's.
 addEventListener("click", async (event) => {
   const href = event.target.closest?.("a")?.getAttribute("href") ?? "";
