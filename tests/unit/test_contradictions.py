@@ -10,6 +10,7 @@ import pytest
 from ldlrepro import cli
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.report.conclusions import of_contradictions
 from tests.report_pages import cell
 
 ROW = cell("not run", paper="one", printed="0.0100", method_id="aa_knn", protocol="one")
@@ -51,6 +52,7 @@ def test_a_paper_that_prints_a_number_twice_counts_once():
 def test_a_misprint_is_named_and_contradicts_nothing():
     misprint = replace(ROW, printed="0.9", verdict="misprint")
     (one,) = contradictions([misprint, other()])
+    assert f"printed {misprint.printed} by {misprint.paper}" in of_contradictions([one])
     assert (one.misprints, one.times) == (["one"], 1.0)
     third = replace(ROW, paper="three", printed="0.0200")
     (one,) = contradictions([misprint, other(), third])
