@@ -260,7 +260,7 @@ def test_a_page_of_runs_has_the_records_of_its_paper(tiny, ask, monkeypatch):
     offered = []
     monkeypatch.setattr(page, "serve", lambda uri, *_: offered.extend(page.pages_of(uri)))
     ask("run", "tiny", "toy", "near", "--inputs")
-    assert "Copying its records" in ask("ui", "tiny", "--no-browser")[2]
+    assert "its records are copied first" in ask("ui", "tiny", "--no-browser")[2]
     assert offered == ["tiny"]
     assert "Copying" not in ask("ui", "tiny", "--no-browser")[2]
 
