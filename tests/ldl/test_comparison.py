@@ -12,7 +12,7 @@ from ldl import LDLEstimator, compare, metrics
 from ldl.comparison import compare as comparing
 from ldl.comparison import store
 from ldl.comparison.contenders import MEAN, Contender, portfolio
-from ldl.comparison.search import Task, Tried, outer_folds, search, weighted
+from ldl.comparison.search import Found, Searched, Task, Tried, outer_folds, search, weighted
 from ldl.datasets import make_distributions
 from ldl.errors import UserError
 
@@ -156,6 +156,30 @@ def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert second.sentence == first.sentence
     for name, scores in first.scores.items():
         assert np.array_equal(scores, second.scores[name])
+
+
+def test_where_time_is_short_a_promising_method_goes_before_cheaper_ones(monkeypatch):
+    good, poor = D, np.tile(D.mean(axis=0), (len(D), 1))
+    seconds = {"SABFGS": 1.0, "AAKNN": 0.8, "Ridge": 0.8, "StructRF": 7.0}
+    tasks = [Task(X, D, train, test) for train, test in outer_folds(len(X), None, 5, 0)]
+    inside, _ = tasks[0].splits()[0]
+
+    def outcome(name, contender, task, kept):
+        """A fit of few rows that is perfect for two methods, and takes what is said above."""
+        assert not set(task.test) & set(task.train)
+        assert not (set(task.test) | set(task.train)) - set(tasks[0].train)
+        P = (good if name in ("SABFGS", "StructRF") else poor)[task.test]
+        return name, Searched([], {"default": Found(P, [], seconds[name], 0.0)}, 0.0), ""
+
+    monkeypatch.setattr(comparing, "_one", outcome)
+    grown = (len(tasks[0].train) / len(inside)) ** comparing.GROWTH
+    one = 5 * (len(tasks[0].splits()) + 1) * grown  # CPU seconds of a method of one second a fit
+    time = 2.2 * one / comparing.FOR_DEFAULTS
+    arena = comparing.Arena(methods=list(seconds), time=time)
+    kept, left_out = arena._affordable(tasks, None)
+    assert {MEAN, "SABFGS"} < {one.name for one in kept}
+    assert "StructRF" in left_out, "it alone would take all of the time"
+    assert len({"AAKNN", "Ridge"} & set(left_out)) == 1
 
 
 def test_with_much_more_time_a_search_is_done_again(tmp_path):

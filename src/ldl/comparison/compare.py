@@ -26,11 +26,13 @@ from ldl.errors import UserError
 LEADERS = 6
 """Methods that are tuned: the best with their defaults on held-out rows."""
 TRIAL_ROWS = 400
-"""Rows of the fit by which the cost of a method is foreseen."""
+"""Rows of the fit by which the cost and the promise of a method are foreseen."""
 GROWTH = 1.5
 """Power of the number of rows by which the cost of a fit is taken to grow."""
 FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
 """Shares of the time for these fits and for runs with defaults, and of the rest for tuning."""
+FOR_ONE = 0.5
+"""Share of the time for runs with defaults that a single method may take."""
 LEAST = 1e-9
 """Seconds of a search when the time is over; 0 would ask for the defaults alone."""
 MUCH_LESS = 0.2
@@ -89,7 +91,8 @@ class Arena:
 
     Every method runs with its defaults on every outer fold. The six that do best on rows held out
     of the training rows are tuned on such rows. Tested rows decide nothing but the final order.
-    Methods that would take too long are left out, and named, unless ``store`` has their folds.
+    Where time is short, methods that do badly with few rows are left out first, and those that
+    would take too long. They are named. Methods whose folds ``store`` has always take part.
 
     Parameters
     ----------
@@ -166,19 +169,22 @@ class Arena:
     def _affordable(
         self, tasks: Sequence[Task], kept: Path | None
     ) -> tuple[list[Contender], dict[str, str]]:
-        """Keep methods, the cheapest first, whose defaults fit into their share of the time.
+        """Keep methods whose defaults fit into their share of the time, the most promising first.
 
-        The cost of each is foreseen by a fit to few rows. Finished folds cost nothing.
+        The cost and the loss of each are foreseen by a fit to few training rows, scored on others
+        of them. Finished folds cost nothing.
         """
         known, task = chosen(self.methods, slow=True), tasks[0]
         missing = {one.name: _missing(one, "default", self.folds, kept) for one in known}
         quick = {one.name for one in chosen(self.methods, slow=self.time >= IN_NO_HURRY)}
         contenders = [one for one in known if one.name in quick or not missing[one.name]]
-        costs = {one.name: 0.0 for one in contenders if one.name == MEAN or not missing[one.name]}
-        few = np.random.default_rng(self.random_state).permutation(task.train)[:TRIAL_ROWS]
-        trial, left_out = replace(task, train=few, settings=1), dict[str, str]()
+        free = {one.name for one in contenders if one.name == MEAN or not missing[one.name]}
+        costs, losses, left_out = dict[str, float](), dict[str, float](), dict[str, str]()
+        inside, held = task.splits()[0]
+        few = np.random.default_rng(self.random_state).permutation(inside)[:TRIAL_ROWS]
+        trial = replace(task, train=few, test=held, settings=1)
         jobs: list[Job] = [
-            (one.name, one, trial, None) for one in contenders if one.name not in costs
+            (one.name, one, trial, None) for one in contenders if one.name not in free
         ]
         self._say(f"a fit of {len(few)} rows for each of {len(jobs)} methods, for its cost")
         fits = len(task.splits()) + 1
@@ -189,18 +195,20 @@ class Arena:
                 one = searched.found["default"]
                 cost = (one.fit_s + one.predict_s) * fits * grown
                 costs[name] = min(cost, costs.get(name, cost))
+                losses[name] = task.loss(task.D[held], one.P)
             else:
                 left_out[name] = searched.error
-        untried = {one.name for one in contenders} - costs.keys() - left_out.keys()
+        untried = {one.name for one in contenders} - free - costs.keys() - left_out.keys()
         left_out |= dict.fromkeys(untried, "too little time to try it")
-        spent, affordable = 0.0, set[str]()
-        for name in sorted(costs, key=lambda name: costs[name]):
-            spent += costs[name] * missing[name]
-            if spent <= FOR_DEFAULTS * self.time * self.workers:
-                affordable.add(name)
+        left = FOR_DEFAULTS * self.time * self.workers
+        most = FOR_ONE * left
+        for name in sorted(losses, key=lambda name: losses[name]):
+            cost = costs[name] * missing[name]
+            if cost <= min(left, most):
+                left -= cost
             else:
                 left_out[name] = f"too slow for the time: about {costs[name]:.0f} s a fold"
-        return [one for one in contenders if one.name in affordable], left_out
+        return [one for one in contenders if one.name not in left_out], left_out
 
     # ------------------------------------------------------------------ running and keeping
 
