@@ -182,6 +182,14 @@ def test_where_time_is_short_a_promising_method_goes_before_cheaper_ones(monkeyp
     assert len({"AAKNN", "Ridge"} & set(left_out)) == 1
 
 
+def test_a_fit_that_takes_longer_than_foreseen_does_not_stretch_the_time(monkeypatch):
+    known = [KNOWN["AAKNN"], KNOWN["Ridge"], KNOWN[MEAN]]
+    monkeypatch.setattr(comparing.Arena, "_affordable", lambda *_: (known, {}))
+    found = compare(X, D, time=1e-6)
+    assert found.left_out == {"AAKNN": "too little time", "Ridge": "too little time"}
+    assert found.sentence.startswith("No method had the time to run.")
+
+
 def test_with_much_more_time_a_search_is_done_again(tmp_path):
     contender = KNOWN["AAKNN"]
     short, long = replace(TASK, seconds=1e-9), replace(TASK, seconds=60.0)

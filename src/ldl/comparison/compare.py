@@ -9,7 +9,7 @@ import os
 import pkgutil
 import sys
 import time as clock
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -140,7 +140,10 @@ class Arena:
         kept = self._kept(tasks)
         contenders, left_out = self._affordable(tasks, kept)
         begun = clock.monotonic()
-        found = self._searched(contenders, tasks, kept)
+        found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS)
+        unfinished = {one.name for one in contenders} - found.keys()
+        left_out |= dict.fromkeys(unfinished, "too little time")
+        contenders = [one for one in contenders if one.name in found]
         wall = (clock.monotonic() - begun) * self.workers
         cpu = sum(one.search_s for each in found.values() for one in each)
         order = sorted(contenders, key=lambda one: _mean_loss(found[one.name]))
@@ -178,7 +181,7 @@ class Arena:
         missing = {one.name: _missing(one, "default", self.folds, kept) for one in known}
         quick = {one.name for one in chosen(self.methods, slow=self.time >= IN_NO_HURRY)}
         contenders = [one for one in known if one.name in quick or not missing[one.name]]
-        free = {one.name for one in contenders if one.name == MEAN or not missing[one.name]}
+        free = {one.name for one in contenders if self._is_free(one, kept)}
         costs, losses, left_out = dict[str, float](), dict[str, float](), dict[str, str]()
         inside, held = task.splits()[0]
         few = np.random.default_rng(self.random_state).permutation(inside)[:TRIAL_ROWS]
@@ -208,31 +211,48 @@ class Arena:
                 left -= cost
             else:
                 left_out[name] = f"too slow for the time: about {costs[name]:.0f} s a fold"
-        return [one for one in contenders if one.name not in left_out], left_out
+        promise = dict.fromkeys(free, -math.inf) | losses
+        affordable = [one for one in contenders if one.name not in left_out]
+        return sorted(affordable, key=lambda one: promise[one.name]), left_out
 
     # ------------------------------------------------------------------ running and keeping
 
     def _searched(
-        self, contenders: Sequence[Contender], tasks: Sequence[Task], kept: Path | None
+        self,
+        contenders: Sequence[Contender],
+        tasks: Sequence[Task],
+        kept: Path | None,
+        share: float = math.inf,
     ) -> dict[str, list[Searched]]:
-        """Return what each method finds, fold by fold."""
+        """Return what each method finds, fold by fold; only those that end in a share of the time.
+
+        The mean, and methods whose folds are kept, always do.
+        """
         jobs: list[Job] = [
             (f"{one.name}.{fold}", one, task, kept)
-            for fold, task in enumerate(tasks)
             for one in contenders
+            for fold, task in enumerate(tasks)
         ]
-        found = dict(self._run(jobs, len(jobs)))
-        return {
-            one.name: [found[f"{one.name}.{fold}"] for fold in range(len(tasks))]
+        sure = {one.name for one in contenders if self._is_free(one, kept)}
+        found = dict(self._run(self._in_time(jobs, share, sure), len(jobs)))
+        whole = {
+            one.name: [found.get(f"{one.name}.{fold}") for fold in range(len(tasks))]
             for one in contenders
         }
+        return {name: [one for one in each if one] for name, each in whole.items() if all(each)}
 
-    def _in_time(self, jobs: Sequence[Job], share: float) -> Iterator[Job]:
-        """Yield jobs until a share of the time is over."""
+    def _is_free(self, contender: Contender, kept: Path | None) -> bool:
+        """Tell whether the defaults of a method cost next to nothing: the mean's, or kept ones."""
+        return contender.name == MEAN or not _missing(contender, "default", self.folds, kept)
+
+    def _in_time(
+        self, jobs: Sequence[Job], share: float, sure: Container[str] = ()
+    ) -> Iterator[Job]:
+        """Yield jobs until a share of the time is over, and those of methods that are sure."""
         for job in jobs:
-            if clock.monotonic() - self.started > share * self.time:
-                return
-            yield job
+            over = clock.monotonic() - self.started > share * self.time
+            if not over or job[1].name in sure:
+                yield job
 
     def _run(self, jobs: Iterable[Job], count: int) -> Iterator[tuple[str, Searched]]:
         """Yield outcomes by name, in the order in which they come."""

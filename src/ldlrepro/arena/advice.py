@@ -96,9 +96,9 @@ class SameFolds:
 
     @property
     def tied_seconds(self) -> dict[str, float]:
-        """Return the CPU time of all that is tied, other kinds of a method among them."""
-        names = [name for name in self.means if name not in (self.first, self.mean)]
-        return {name: self.seconds[name] for name in names if self.p(name) > ALPHA}
+        """Return the CPU time of the first and of all that is tied, kinds of a method apart."""
+        names = [name for name in self.means if name != self.mean]
+        return {n: self.seconds[n] for n in names if n == self.first or self.p(n) > ALPHA}
 
     @property
     def doubts(self) -> str:
@@ -120,11 +120,13 @@ class Advice:
 def use(first: str, seconds: Mapping[str, float]) -> str:
     """Say which method to use, and what is tied with it and cheapest.
 
-    ``seconds`` has the CPU time of all that is tied, other kinds of the first method among them.
+    ``seconds`` has its CPU time and that of all that is tied, other kinds of it among them.
     """
-    if not seconds:
+    if len(seconds) == 1:
         return f"Use {spoken(first)}: no other method is tied with it."
     cheapest = min(seconds, key=lambda name: seconds[name])
+    if cheapest == first:
+        return f"Use {spoken(first)}: what is tied with it takes more time."
     return (
         f"Use {spoken(first)}, or the cheapest that is tied with it: {spoken(cheapest)}, "
         f"{seconds[cheapest]:.2g} s of CPU time."
@@ -134,7 +136,7 @@ def use(first: str, seconds: Mapping[str, float]) -> str:
 def overall(board: Standings) -> str:
     """Say which method to use for any data, and what that rests on."""
     first, *others = board.table.to_dict("records")
-    tied = {row["method"]: row["cost_s"] for row in others if row["high"] > first["low"]}
+    tied = {row["method"]: row["cost_s"] for row in [first, *others] if row is first or row["tied"]}
     return f"{use(first['method'], tied)} {sentence(board)}"
 
 

@@ -169,6 +169,8 @@ class Standings:
         draws = Counter(tuple(sorted(generator.choice(names, len(names)))) for _ in range(DRAWS))
         drawn = np.repeat([self.elo(draw) for draw in draws], list(draws.values()), axis=0)
         low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+        elo = self.elo(names).round(TIED)
+        ahead = drawn - drawn[:, [elo.argmax()]]
         wins = self.wins(names)
         np.fill_diagonal(wins, 0.0)
         best = self.losses.min(axis=1)
@@ -177,9 +179,10 @@ class Standings:
         found = pd.DataFrame(
             {
                 "method": self.losses.columns,
-                "elo": self.elo(names).round(TIED),
+                "elo": elo,
                 "low": low,
                 "high": high,
+                "tied": np.quantile(ahead, 0.975, axis=0) > 0,
                 "win_rate": wins.sum(axis=1) / (len(names) * (len(wins) - 1)),
                 "gain": (1 - np.exp(self.by_family.mean().to_numpy())).round(TIED),
                 "improvability": improvable.to_numpy(),
@@ -267,10 +270,13 @@ def lines(board: Standings) -> list[dict[str, str]]:
 
 
 def rivals(board: Standings) -> tuple[Row, list[Row], list[Row]]:
-    """Return the best method, those whose intervals reach into its own, and all but the mean."""
+    """Return the best method, those tied with it, and all others but the mean.
+
+    A method is tied that is ahead of the best one in more than 2.5% of the draws of families.
+    """
     first, *lines = best_of_each(board.table.to_dict("records"))
     others = [row for row in lines if method_of(row["method"]) != MEAN]
-    return first, [row for row in others if row["high"] > first["low"]], others
+    return first, [row for row in others if row["tied"]], others
 
 
 def sentence(board: Standings) -> str:
@@ -279,14 +285,15 @@ def sentence(board: Standings) -> str:
     said = (
         f"{spoken(first['method'])} wins most often over {len(board.losses)} public "
         f"sets of {len(board.by_family)} families. Its {titled(board.measure)} is "
-        f"{first['gain']:.0%} below that of the training mean; search and fit take "
-        f"{first['cost_s']:.2g} s of CPU time. "
+        f"{first['gain']:.0%} below that of the training mean (geometric mean over families); "
+        f"search and fit take {first['cost_s']:.2g} s of CPU time. "
     )
     if near:
         said += (
-            f"It is not sure to lead. Its Elo, a rating by wins, is {first['elo']:.0f}. Over other "
-            f"families it may lie from {first['low']:.0f} to {first['high']:.0f} (95%), and "
-            f"{len(near)} of {len(others)} other methods reach into that."
+            f"It is not sure to lead. Its Elo, a rating by wins, is {first['elo']:.0f}, and may "
+            f"lie from {first['low']:.0f} to {first['high']:.0f} over other families (95%). It is "
+            f"tied with {len(near)} of {len(others)} other methods: they are ahead of it in more "
+            "than one such draw of 40."
         )
     else:
         said += "It leads in nearly all draws of such families."
