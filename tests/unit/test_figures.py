@@ -16,7 +16,6 @@ from ldlrepro.report.agreement_figure import MARKERS
 from ldlrepro.report.canvas import as_svg, numbers
 from ldlrepro.report.content import PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
-from ldlrepro.report.svg import PALE
 from tests import report_pages
 from tests.report_pages import PROJECT, cell, measured
 
@@ -141,8 +140,8 @@ def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_tra
     ]
     image = drawings(page([], units))["methods"].image
     assert float(re.search(r'width="(\d+)"', image)[1]) < 1352
-    assert image.count(f'height="31.3" fill="{PALE}"') == 40
-    assert {"shuffled", "ordered", "over 2"} <= set(texts(image))
+    assert image.count('height="31.3" fill="#a50026"') == 40
+    assert {"shuffled", "ordered", "0.5", "1", "2 and more"} <= set(texts(image))
 
 
 @pytest.mark.parametrize("gone", ["methods.svg"])

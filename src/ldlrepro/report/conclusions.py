@@ -45,7 +45,7 @@ def count(number: int) -> str:
 WHY = {
     "run": "another run meets {}",
     "argument": "an argument explains {}",
-    "conjecture": "a conjecture explains {}",
+    "conjecture": "for {} there is a conjecture",
     "unknown": "no reason is known for {}",
 }
 """Kind of a reason -> how many missed numbers have it, in words."""

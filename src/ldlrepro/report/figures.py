@@ -106,7 +106,7 @@ def _read(entry: Mapping[str, str], place: Path) -> Figure:
 
 
 def _finding(page: PaperPage, curve: Curve) -> str:
-    """Say where a curve is best, and how far its worst point is from there."""
+    """Say where a curve is best, and how far its ends are apart."""
     means = curve.means()
     if len(means) < 2:
         return ""
@@ -114,16 +114,14 @@ def _finding(page: PaperPage, curve: Curve) -> str:
     best, *_, worst = sorted(means, key=means.__getitem__, reverse=not falls)
     line = f" and {in_words(curve.line)} {best[0]}" if curve.line else ""
     measure, values = page.measure(curve.metric), curve.values[best]
-    told = f"{measure} is best, {means[best]:.4g}, at {in_words(curve.x)} {best[1]}{line}. "
+    low, high = sorted((means[best], means[worst]))
+    told = f"{measure} is best at {in_words(curve.x)} {best[1]}{line}. It lies between {low:.4g} "
+    told += f"and {high:.4g}"
     if len(values) > 1 and (folds := statistics.stdev(values)):
-        away = abs(means[worst] - means[best]) / folds
-        told += (
-            "The choice hardly matters: all points lie within one standard deviation of it. "
-            if away < 1
-            else f"The choice matters: the worst point, {means[worst]:.4g}, lies {away:.1f} "
-            "standard deviations of the folds away. "
-        )
-    return told
+        away = (high - low) / folds
+        wide = "less than one standard deviation" if away < 1 else f"{away:.1f} standard deviations"
+        told += f", which is {wide} over folds"
+    return f"{told}. "
 
 
 def _with_direction(page: PaperPage, metric: str) -> str:

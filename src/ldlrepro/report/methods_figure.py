@@ -10,7 +10,7 @@ from itertools import chain, compress
 
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.report.content import CONTROLS, Figure, PaperPage
-from ldlrepro.report.svg import INK, PALE, Sheet, text_width
+from ldlrepro.report.svg import INK, Sheet, text_width
 
 ORDER = (
     "Methods are ordered by the geometric mean over columns of their number divided by the lowest "
@@ -60,7 +60,8 @@ def methods_figure(page: PaperPage) -> Figure | None:
     }
     best = [min(v for v in column if v is not None) for column in zip(*lines.values(), strict=True)]
     lines = dict(sorted(lines.items(), key=lambda item: (_behind(item[1], best), item[0])))
-    what = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
+    measure = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
+    what = measure
     below = "Lower is better."
     if floor:
         what += " over that of the training mean"
@@ -70,11 +71,12 @@ def methods_figure(page: PaperPage) -> Figure | None:
     own = {_base(row.method_id) for row in page.rows if row.method in page.paper.own}
     drawn = {name: values for name, values in lines.items() if not _behind(values, best)[0]}
     bold = [name for name in drawn if _base(name) in own]
-    caption = f"{_finding([*drawn], bold, names)} Numbers are the {what}. {below} {ORDER}"
-    if bold:
-        caption += " Those of the paper are bold."
     full = [any(v is not None for v in column) for column in zip(*drawn.values(), strict=True)]
     shown = {name: [*compress(values, full)] for name, values in drawn.items()}
+    caption = f"By {measure}, {_finding(shown, bold, names)} "
+    caption += f"Numbers are the {what}. {below} {ORDER}"
+    if bold:
+        caption += " Those of the paper are bold."
     figure = _heat_map(
         shown, [*compress(places, full)], (f"{what[0].upper()}{what[1:]}.", below), names, bold
     )
@@ -84,15 +86,22 @@ def methods_figure(page: PaperPage) -> Figure | None:
     return Figure("Methods side by side", figure, caption, table)
 
 
-def _finding(placed: Sequence[str], own: Sequence[str], names: Mapping[str, str]) -> str:
-    """Say which method comes first, and where the first of the paper's own comes."""
+def _finding(
+    drawn: Mapping[str, Sequence[float | None]], own: Sequence[str], names: Mapping[str, str]
+) -> str:
+    """Say which method comes first on how much, and where the first of the paper's own comes."""
+    placed = [*drawn]
+    columns = len(drawn[placed[0]])
     first = f"{names[placed[0]]} comes first of {len(placed)} methods"
+    first += f" over {columns} columns" if columns > 1 else ""
     if not own:
         return f"{first}."
     place = placed.index(own[0]) + 1
     if place == 1:
         return f"{first}; it is the paper's own."
-    return f"{first}, and the paper's own {names[own[0]]} is number {place}."
+    has = sum(value is not None for value in drawn[own[0]])
+    part = f", which has {has} of them," if has < columns else ""
+    return f"{first}, and the paper's own {names[own[0]]}{part} is number {place}."
 
 
 def _base(name: str) -> str:
@@ -172,28 +181,22 @@ def _write_scale(
         passed = long * step / STEPS  # each reaches to the end, so that no seam is seen
         colour = _colour((step + 0.5) / STEPS)
         sheet.rectangle(start + passed, top + 18, long - passed, 14, colour)
-    for tick in (1 / most, 0.8, 1, 1.25, most):
-        at = start + long * _shade(tick, most)
-        sheet.text(at, top + 6, f"{tick:.3g}", NUMBERS, "middle")
-    edge = start + long
-    if any(value > most for value in values):
-        words = f"over {most:g}"
-        sheet.rectangle(edge + 24, top + 18, text_width([words], NUMBERS), 14, PALE)
-        sheet.text(edge + 24, top + 6, words, NUMBERS)
-        edge += 24 + text_width([words], NUMBERS)
-    return max(edge, start + text_width(what, NAMES)), top + 32
+    last = f"{most:g} and more" if any(value > most for value in values) else f"{most:g}"
+    sheet.text(start, top + 6, f"{1 / most:.3g}", NUMBERS)
+    sheet.text(start + long / 2, top + 6, "1", NUMBERS, "middle")
+    sheet.text(start + long, top + 6, last, NUMBERS, "end")
+    return start + max(long, text_width(what, NAMES)), top + 32
 
 
 def _write_line(
     sheet: Sheet, left: float, top: float, values: Sequence[float | None], most: float
 ) -> None:
-    """Write a method's numbers; those beyond the colours are on grey."""
+    """Write a method's numbers; those beyond the colours have the last."""
     for x, value in enumerate(values):
         if value is not None:
             place = _shade(value, most)
-            colour = _colour(place) if value <= most else PALE
-            sheet.rectangle(left + WIDE * x, top, WIDE - 0.7, HIGH - 0.7, colour)
-            ink = "#fff" if value <= most and not 0.12 <= place <= 0.76 else INK
+            sheet.rectangle(left + WIDE * x, top, WIDE - 0.7, HIGH - 0.7, _colour(place))
+            ink = INK if 0.12 <= place <= 0.76 else "#fff"
             number = f"{value:.{2 if value < 9.995 else 0}f}"
             at = left + WIDE * (x + 0.5), top + HIGH / 2
             sheet.text(*at, number, NUMBERS, "middle", fill=ink)
