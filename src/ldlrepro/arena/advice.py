@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -117,7 +117,7 @@ class Advice:
     lines: list[dict[str, Any]]
 
 
-def use(first: str, seconds: Mapping[str, float]) -> str:
+def use(first: str, seconds: Mapping[str, float], shown: Callable[[str], str] = spoken) -> str:
     """Say which method to use, and what is tied with it and cheapest.
 
     ``seconds`` has its CPU time and that of all that is tied, other kinds of it among them.
@@ -128,7 +128,7 @@ def use(first: str, seconds: Mapping[str, float]) -> str:
     if cheapest == first:
         return f"Use {spoken(first)}: what is tied with it takes more time."
     return (
-        f"Use {spoken(first)}, or the cheapest that is tied with it: {spoken(cheapest)}, "
+        f"Use {spoken(first)}, or the cheapest that is tied with it: {shown(cheapest)}, "
         f"{seconds[cheapest]:.2g} s of CPU time."
     )
 
@@ -221,8 +221,12 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
         }
         for name, mean in found.means.items()
     ]
+
+    def with_mean(name: str) -> str:
+        return f"{spoken(name)} with {found.means[name]:.4f}"
+
     said = (
-        f"{use(found.first, found.tied_seconds)} "
+        f"{use(found.first, found.tied_seconds, with_mean)} "
         f"On {data_set.title} the {titled(found.measure)} of {spoken(found.first)} is "
         f"{found.means[found.first]:.4f}, "
         f"{found.gain(found.first):.0%} better than the mean of the training labels "

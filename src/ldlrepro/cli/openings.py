@@ -127,7 +127,7 @@ def of_leaders(leaders: Sequence[Mapping[str, Any]], measure: str) -> str:
 
     if not leaders:
         return "Nothing has run that could be ranked. `snakemake --cores all PAPER` runs a paper."
-    times = Counter(line["best method"].partition("@")[0] for line in leaders)
+    times = Counter(line["best to cite"].partition("@")[0] for line in leaders)
     most = max(times.values())
     best = [name for name, number in times.items() if number == most]
     each = " each" * (len(best) > 1)

@@ -63,7 +63,7 @@ Reproduces published label-distribution-learning results, number by number.
 """
 QUESTIONS = """\
 Questions:
-  ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl   why does this number hold?
+  ldlrepro explain structrf/16/sjaffe/SA-BFGS/kl   does it hold, and why?
   ldlrepro audit mslp                      I doubt a number: compute it again
   ldlrepro arena my.csv --labels a,b,c     which is best on my own data?
   ldlrepro new method my_method            how do I compare my own method?

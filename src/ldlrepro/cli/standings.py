@@ -101,7 +101,7 @@ def _leader(outcome: Standings) -> dict[str, Any] | None:
     better = "no test" if outcome.compared.refusal else f"{first.better_than} of {len(ranked) - 1}"
     return {
         "protocol": outcome.protocol,
-        "best method": first.contestant.id,
+        "best to cite": first.contestant.id,
         "mean rank": f"{first.rank:.2f}",
         "data sets": len(outcome.datasets),
         "significantly better than": better,
