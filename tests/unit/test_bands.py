@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ldl import metrics
 from ldlrepro.audit.consistency import Scope, check_too_good
+from ldlrepro.catalogue import Project
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.bands import Band, bands_of, too_good, with_bands
 from ldlrepro.judge.judging import Judge
@@ -79,3 +81,21 @@ def test_the_audit_refuses_a_unit_that_is_better_than_its_seeds(monkeypatch) -> 
     assert "kl" in remark.text
     assert "cosine" not in remark.text  # lower is no better there
     assert too_good(honest, bands_of(seeds("knn@wide"), PROTOCOLS)) == ""
+
+
+def test_a_mean_over_seeds_stands_beside_the_deviation_over_folds_of_the_same_runs():
+    project = Project.open()
+    judge = Judge(Plan(project), Workspace(Path("nowhere/results"), Path("nowhere/data")))
+    rows = judge.anew(project.paper("mslp")).rows
+    seen = [row for row in rows if row.seeds and (row.method, row.metric) == ("CCA", "kl")]
+    assert seen
+    for row in seen:
+        repeated = [name for name, one in project.protocols.items() if one.noise_of == row.protocol]
+        (unit,) = [
+            unit
+            for unit in judge.reference.of(repeated)
+            if (unit.dataset, unit.method) == (row.unit_dataset, row.method_id)
+        ]
+        by_seed = np.reshape(unit.values("kl"), (row.seeds, -1))
+        assert row.measured == pytest.approx(by_seed.mean())
+        assert row.measured_std == pytest.approx(by_seed.std(axis=1, ddof=1).mean())

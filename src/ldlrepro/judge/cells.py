@@ -257,7 +257,8 @@ class _Cells:
         if band is None or not unit.method.draws:
             return row
         mean = statistics.fmean(band.means)
-        row = replace(row, measured=mean, difference=difference(mean, row.printed))
+        off = difference(mean, row.printed)
+        row = replace(row, measured=mean, measured_std=band.fold_std, difference=off)
         met = sum(_judged(row, one) in MET for one in band.means)
         return replace(row, seeds=len(band.means), seeds_met=met / len(band.means))
 
