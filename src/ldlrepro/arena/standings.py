@@ -350,4 +350,4 @@ def defaults_table(board: Standings) -> str:
     table = means.loc[of_library(board)].reset_index()
     for yardstick in (MEAN, method_of(BASE)):
         table[f"kl of {yardstick}"] = table["dataset"].map(means["kl"][yardstick])
-    return str(table.to_csv(index=False, float_format="%.4g"))
+    return str(table.to_csv(index=False, float_format="%.6g"))
