@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.arena import standings
@@ -18,8 +18,6 @@ BAND, LETTERS, WIDTH = 18.0, 16.0, 560.0
 """In pixels: as wide as the window of a phone, its letters are still 10 high."""
 NOTABLE = 0.003
 """Gain over all that cost less from which on a method is named."""
-NEARLY = 0.85
-"""Share of the highest gain that the title calls cheap to have."""
 GOOD, OTHER = "#2f855a", "#c3ccd8"
 
 
@@ -64,8 +62,9 @@ def trade_off(board: standings.Standings) -> str:
             ahead.append(row)
         else:
             others.append(row)
-    most, left, top, right, down = best * 1.12, 58.0, 132.0, 548.0, 440.0
-    begin = left + 20 + text_width(map(_name, ahead[:3]), LETTERS)
+    most, top, right, down = best * 1.12, 132.0, 510.0, 440.0
+    begin = 20 + text_width((row["method"] for row in ahead[:3]), LETTERS)
+    left = begin - 12
     bottom, sheet = top + down, Sheet()
 
     def place(seconds: float, gain: float) -> tuple[float, float]:
@@ -74,50 +73,45 @@ def trade_off(board: standings.Standings) -> str:
 
     end = bottom + 60
     sheet.rectangle(0, 0, WIDTH, end, "white")
-    for line, words in enumerate(_conclusion(ahead)):
-        sheet.text(8, 16 + 24 * line, words, 18, font_weight="bold")
+    for line, words in enumerate(_conclusion(board.table.to_dict("records")[0], ahead[-1])):
+        sheet.text(8, 16 + 24 * line, words, LETTERS, font_weight="bold")
     sets, families = len(board.losses), len(board.by_family)
     sheet.disc(14, 70, 5, GOOD)
     words = f"nothing cheaper gains as much ({sets} data sets, {families} families)"
     sheet.text(26, 70, words, LETTERS)
-    sheet.text(8, top - 30, "Gain: share of the training mean's loss taken away", LETTERS)
-    sheet.line((left, top), (left, bottom), (right, bottom))
+    words = "Gain: share of the training mean's loss taken away"
+    sheet.text(WIDTH - 8, top - 30, words, LETTERS, "end")
+    sheet.line((left, bottom), (right, bottom), (right, top))
     for power in range(math.ceil(low), math.floor(high) + 1):
         x, _ = place(10.0**power, 0.0)
         sheet.line((x, bottom), (x, bottom + 5))
         sheet.text(x, bottom + 18, f"{10.0**power:g} s", LETTERS, "middle")
     for share in range(0, int(most * 100) + 1, 5):
         _, y = place(1.0, share / 100)
-        sheet.text(left - 8, y, f"{share}%", LETTERS, "end")
+        sheet.text(right + 6, y, f"{share}%", LETTERS)
     words = "CPU seconds of search and fit"
     sheet.text((left + right) / 2, bottom + 44, words, LETTERS, "middle")
     for row in others:
         sheet.disc(*place(row["cost_s"], row["gain"]), 3, OTHER, _told(row))
-    before, free = left, bottom
+    before, free = 0.0, bottom
     for row in ahead:
         x, y = place(row["cost_s"], row["gain"])
-        is_apart = x - text_width([_name(row)], LETTERS) > before
+        is_apart = x - text_width([row["method"]], LETTERS) > before
         free = y - 3 if is_apart else min(y - 3, free - BAND)
         sheet.line((x - 8, free), (x, y), stroke=GOOD)
         sheet.disc(x, y, 5, GOOD, _told(row))
-        sheet.text(x - 11, free, _name(row), LETTERS, "end")
+        sheet.text(x - 11, free, row["method"], LETTERS, "end")
         before = x
     return sheet.svg(WIDTH, end)
 
 
-def _conclusion(ahead: Sequence[Mapping[Any, Any]]) -> list[str]:
-    """Say what nearly all of the highest gain costs, and what the rest."""
-    most = ahead[-1]
-    cheap = next(row for row in ahead if row["gain"] >= NEARLY * most["gain"])
-    told = [f"{_name(cheap)} gains {cheap['gain']:.0%} in {cheap['cost_s']:.2g} s."]
-    if cheap is not most:
-        told.append(f"{_name(most)} gains the most, {most['gain']:.0%}, in {most['cost_s']:.2g} s.")
-    return told
-
-
-def _name(row: Mapping[Any, Any]) -> str:
-    """Return a method's name; one without further words has its defaults."""
-    return str(row["method"]).removesuffix(", default")
+def _conclusion(first: Mapping[Any, Any], most: Mapping[Any, Any]) -> list[str]:
+    """Say who wins most often, and who gains the most."""
+    told = ("wins most often", first), ("gains the most", most)
+    return [
+        f"{standings.spoken(row['method'])} {does}: {row['gain']:.0%} in {row['cost_s']:.2g} s."
+        for does, row in told
+    ]
 
 
 def _told(row: Mapping[Any, Any]) -> str:

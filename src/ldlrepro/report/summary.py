@@ -223,10 +223,11 @@ def picture(rows: Rows) -> str:
     """Draw for each paper how its numbers divide, below a head for each group."""
     found = {paper: _worth(tally(mine)) for paper, mine in rows.items()}
     groups = grouped(found, lambda paper: paper.group)
-    sheet, left, top = Sheet(), 8, 36.0
+    sheet, left, top = Sheet(), 8, 60.0
     height = top + BAND * len(found) + HEAD * len(groups)
     sheet.rectangle(0, 0, WIDTH, height, "white")
     _legend(sheet, left)
+    sheet.text(left, 42, "A bar is all printed numbers of a paper, however many.", LETTERS)
     for group, papers in groups.items():
         sheet.text(left, top + HEAD / 2, group.capitalize(), LETTERS, font_weight="bold")
         top += HEAD
