@@ -147,7 +147,7 @@ def id_of(kind: str, path: Path) -> str:
         suggested = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "mine"
         raise UserError(
             f"{path}: the {what}'s name is the id, so it may hold small letters, digits and _ "
-            f"only. Rename it, for instance to {suggested}{end}."
+            f"only, for instance {suggested}{end}."
         )
     return name
 

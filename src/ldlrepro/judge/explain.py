@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -61,12 +62,13 @@ def explain(cell: str, answer: PaperAnswer, project: Project) -> dict[str, Any]:
     rows = {plain(row.cell): row for row in answer.rows}
     if plain(cell) not in rows:
         tables = dict.fromkeys(row.table for row in answer.rows)
+        most, _ = Counter(row.verdict for row in answer.rows).most_common(1)[0]
         meant = nearest(cell, [row.cell for row in answer.rows]) if "/" in cell else ""
         raise UserError(
             f"no cell '{cell}'.{meant} The name of a "
             "cell is PAPER/TABLE/DATASET[/SETTING]/METHOD/MEASURE. "
             f"{answer.paper} has the tables {', '.join(tables)}; "
-            f"`ldlrepro verdicts {answer.paper} --show reproduced` lists some."
+            f"`ldlrepro verdicts {answer.paper} --show {shlex.quote(most)}` lists some."
         )
     return facts_of(rows[plain(cell)], answer, project)
 
