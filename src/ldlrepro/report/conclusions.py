@@ -141,19 +141,17 @@ def of_board(outcome: Standings) -> str:
         return "No method here may be cited, for printed numbers chose the settings of all."
     best = min(citable, key=lambda line: line.rank or 0.0)
     first = min(ranked, key=lambda line: line.rank or 0.0)
-    said = ""
-    if first.contestant.by_print:
-        said = f"{first.contestant.title} leads, and may not be cited: printed numbers chose its "
-        said += "settings. "
-    said += (
+    said = (
         f"{best.contestant.title} comes first of the {len(citable)} methods that may be cited, by "
-        f"{outcome.measure_title} on {len(outcome.datasets)} data sets."
+        f"{outcome.measure_title} on {len(outcome.datasets)} data sets{outcome.under}."
     )
+    if first.contestant.by_print:
+        said += f" {first.contestant.title} is ahead, but printed numbers chose its settings."
     if outcome.compared.p is None:
         return f"{said} Too few data sets are independent for a test of so many methods."
     others = [line.contestant.id for line in citable if line is not best]
     worse = sum(outcome.compared.differ(best.contestant.id, name) for name in others)
     return (
-        f"{said} It is significantly better than {worse} of the others; "
+        f"{said} {best.contestant.title} is significantly better than {worse} of the others; "
         f"{len(others) - worse} cannot be told from it."
     )

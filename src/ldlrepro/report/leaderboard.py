@@ -111,6 +111,8 @@ class Standings:
     compared: Ranking
     independent: int
     """Number of data sets that it stands on, a family of them counted once."""
+    under: str
+    """The protocol in a clause, for the end of a sentence."""
 
     @property
     def needs(self) -> int | None:
@@ -327,7 +329,25 @@ def standings(board: Board, paper: str, protocol: str, measure: str = MEASURE) -
     lines = [line(name) for name in [*outcome.ranks, *beside]]
     title = measure_title(measure, board.project)
     apart = independent(on, board.project.families)
-    return Standings(paper, protocol, measure, title, on, len(datasets), lines, outcome, apart)
+    under = _under(board, protocol)
+    return Standings(
+        *(paper, protocol, measure, title, on, len(datasets), lines, outcome, apart, under)
+    )
+
+
+def _under(board: Board, protocol: str) -> str:
+    """Return a protocol and how it makes folds, for the end of a sentence."""
+    known = board.project.protocols.get(protocol)
+    if known is None:
+        return f" under {protocol}"
+    order = "shuffled" if known.shuffle else "unshuffled"
+    ways = {
+        "kfold": f"{known.folds} {order} folds",
+        "shuffle_split": f"{known.repeats} random splits",
+        "leave_one_group_out": "folds that keep persons apart",
+        "parts": "fixed parts",
+    }
+    return f" under {protocol}, which has {ways[known.scheme]}"
 
 
 def all_standings(board: Board) -> list[Standings]:
@@ -381,6 +401,7 @@ def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
             ]
             for entry in board.entries
         ],
+        "under": {name: _under(board, name) for _, name in board.protocols()},
         "failed": [[*unit, datasets] for unit, datasets in board.failed.items()],
         "families": dict(board.project.families),
         "kinds": list(_kinds(board).items()),

@@ -315,11 +315,12 @@
     if (!citable.length) return "No method here may be cited, for printed numbers chose the settings of all.";
     const best = citable.reduce((one, other) => (other.rank < one.rank ? other : one));
     const first = ranked.reduce((one, other) => (other.rank < one.rank ? other : one));
-    const leads = first.byPrint ? `${first.title} leads, and may not be cited: printed numbers chose its settings. ` : "";
-    const said = `${leads}${best.title} comes first of the ${citable.length} methods that may be cited, by ${measure.title} on ${common.length} data sets.`;
+    const leads = first.byPrint ? ` ${first.title} is ahead, but printed numbers chose its settings.` : "";
+    const under = data.under[form.elements.protocol.value] ?? "";
+    const said = `${best.title} comes first of the ${citable.length} methods that may be cited, by ${measure.title} on ${common.length} data sets${under}.${leads}`;
     if (!found.p) return `${said} Too few data sets are independent for a test of so many methods.`;
     const worse = citable.filter((line) => line !== best && found.p[best.index][line.index] <= ALPHA).length;
-    return `${said} It is significantly better than ${worse} of the others; ${citable.length - 1 - worse} cannot be told from it.`;
+    return `${said} ${best.title} is significantly better than ${worse} of the others; ${citable.length - 1 - worse} cannot be told from it.`;
   }
 
   function testText({ found }) {
@@ -346,7 +347,10 @@
       const text = p === null ? score : `${score}, p ${p.toPrecision(3)}`;
       return h("td", { class: "n", "data-p": p === null ? null : p.toPrecision(6), title: `${line.id} against ${other.id}: ${text}` }, score, sure ? h("b", null, "●") : null);
     };
-    return [h("h2", null, "Pair by pair"), h("div", { class: "scroll box" }, h("table", { class: "plain pairs-board" },
+    const ahead = (line) => order.filter((other) => result.won(line.index, other.index) > result.won(other.index, line.index)).length;
+    const best = order.reduce((one, other) => (ahead(other) > ahead(one) ? other : one));
+    const seen = `${best.title} beats the most others in more families than it loses to them: ${ahead(best)} of ${order.length - 1}.`;
+    return [h("h2", null, "Pair by pair"), h("p", null, seen), h("div", { class: "scroll box" }, h("table", { class: "plain pairs-board" },
       h("caption", null, "Families of data sets in which the method of the line beats that of the column on most sets : in which it loses on most. Columns have the numbers of the lines."),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col", class: "n" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
       h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row", title: line.id }, `${number + 1} ${line.title}`, twice(line) ? [" ", h("small", null, breakable(line.id))] : null), order.map((other) => cell(line, other)))))))];
