@@ -331,7 +331,7 @@ class Method(Value):
         """
         kind = self.kind
         for names, where in (
-            (self.parameters, f"{self.shown_file}: parameters"),
+            (self.parameters, self.id if "=" in self.id else f"{self.shown_file}: parameters"),
             (self.grid, f"{self.shown_file}: grid"),
             (overrides, f"method '{self.id}'"),
         ):
