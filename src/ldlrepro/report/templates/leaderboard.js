@@ -349,7 +349,7 @@
     };
     const ahead = (line) => order.filter((other) => result.won(line.index, other.index) > result.won(other.index, line.index)).length;
     const best = order.reduce((one, other) => (ahead(other) > ahead(one) ? other : one));
-    const seen = `${best.title} beats the most others in more families than it loses to them: ${ahead(best)} of ${order.length - 1}.`;
+    const seen = `Against ${ahead(best)} of the ${order.length - 1} others, ${best.title} wins in more families than it loses. No method does so against more.`;
     return [h("h2", null, "Pair by pair"), h("p", null, seen), h("div", { class: "scroll box" }, h("table", { class: "plain pairs-board" },
       h("caption", null, "Families of data sets in which the method of the line beats that of the column on most sets : in which it loses on most. Columns have the numbers of the lines."),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col", class: "n" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
