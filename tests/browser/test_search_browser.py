@@ -12,7 +12,7 @@ QUESTIONS = {
     "my own data": "my-data",
     "I doubt this number": "doubt",
     "add my method": "add-a-method",
-    "raw predictions": "faq",
+    "raw predictions": "choosing",
     "which numbers hold": "verdicts",
     "cluster": "cluster",
     "MLflow": "tracking",
