@@ -76,11 +76,11 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
 
 
 def test_a_number_that_is_judged_over_seeds_stands_beside_the_difference_that_it_has(uri):
-    cells = [replace(printed("kl", "0.16", "worse"), seeds=20)]
+    cells = [replace(printed("kl", "0.16", "worse"), seeds=20, measured_std=0.0312)]
     sync(PAPER, TITLE, [make_unit()], uri, rows=cells)
     run = only_run(uri).data
-    assert run.metrics["kl"] == pytest.approx(0.20)
-    assert (run.tags["KL"][:6], run.tags["KL off by"]) == (".2000±", "+25.0%")
+    assert (run.metrics["kl"], run.metrics["kl_std"]) == pytest.approx((0.20, 0.0312))
+    assert (run.tags["KL"], run.tags["KL off by"]) == (".2000±.0312", "+25.0%")
     assert "here, the mean over 20 seeds. In print it is 0.16" in run.tags["mlflow.note.content"]
 
 

@@ -148,15 +148,15 @@ def _name(unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictR
 def _printed_metrics(cells: Sequence[VerdictRow]) -> dict[str, float]:
     """Return printed numbers and relative differences; of several tables, those of the first.
 
-    Where other seeds ran, our number is the mean over them, as in the verdict.
+    Where other seeds ran, our numbers are over all of them, as in the verdict.
     """
     found = {}
     for cell in reversed(cells):
         found[f"printed/{cell.metric}"] = float(cell.printed)
         if cell.difference is not None:
             found[f"difference/{cell.metric}"] = round(cell.difference, 4)
-        if cell.seeds and cell.measured is not None:
-            found[cell.metric] = cell.measured
+        if cell.seeds and cell.measured is not None and cell.measured_std is not None:
+            found |= {cell.metric: cell.measured, f"{cell.metric}_std": cell.measured_std}
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
@@ -212,18 +212,20 @@ def _holding(cells: Sequence[VerdictRow]) -> str:
     return f"{sum(cell.holds for cell in cells)} of {len(cells)}"
 
 
-def mean_and_deviation(values: Sequence[float], mean: float | None = None) -> str:
+def mean_and_deviation(values: Sequence[float]) -> str:
     """Return mean and standard deviation as text; '' where a fold is missing."""
     if not (len(values) and np.isfinite(values).all()):
         return ""
     spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
-    return f"{np.mean(values) if mean is None else mean:.4f}{spread}"
+    return f"{np.mean(values):.4f}{spread}"
 
 
 def _ours(unit: UnitScores, measure: str, cells: Sequence[VerdictRow]) -> str:
-    """Return a measure as it is judged: where other seeds ran, by the mean over them."""
-    over_seeds = [cell.measured for cell in cells if cell.metric == measure and cell.seeds]
-    return mean_and_deviation(unit.scores.get(measure, ()), next(iter(over_seeds), None))
+    """Return a measure as it is judged: where other seeds ran, over all of them."""
+    for cell in cells:
+        if cell.metric == measure and cell.seeds:
+            return f"{cell.measured:.4f} ± {cell.measured_std:.4f}"
+    return mean_and_deviation(unit.scores.get(measure, ()))
 
 
 def narrow(shown: str) -> str:
