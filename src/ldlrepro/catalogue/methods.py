@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _SETTING = r"[A-Za-z][A-Za-z0-9_]*=[A-Za-z0-9_.+-]+"
 _SETTINGS = re.compile(rf"{_SETTING}(,{_SETTING})*")
-_OR_LIST = re.compile(r"(?<=must be )(.+) or a list of numbers, each \1")
-"""How the library says that a parameter is a number of a kind or a list of such numbers."""
 Scaling = Literal["none", "minmax01", "standard", "l2row"]
 Grid = Map[Annotated[List[Any], Field(min_length=2)]]
 
@@ -348,9 +346,7 @@ class Method(Value):
         try:
             model._check_parameters()
         except ValueError as error:
-            said = _OR_LIST.sub(r"\1, or a list of such numbers", str(error))
-            said = said.replace("number, at least", "number of at least")
-            raise UserError(f"method '{self.id}': {said.replace('one of auto', 'auto')}") from None
+            raise UserError(f"method '{self.id}': {error}") from None
         self._check_settings(model)
 
     def _check_settings(self, model: LDLEstimator) -> None:

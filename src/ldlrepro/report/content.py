@@ -142,7 +142,7 @@ class Figure:
 
     @property
     def further(self) -> str:
-        """What else its caption says."""
+        """The rest of its caption."""
         return self.caption.partition(". ")[2]
 
     @property
