@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -164,7 +166,7 @@ def test_where_time_is_short_a_promising_method_goes_before_cheaper_ones(monkeyp
     tasks = [Task(X, D, train, test) for train, test in outer_folds(len(X), None, 5, 0)]
     inside, _ = tasks[0].splits()[0]
 
-    def outcome(name, contender, task, kept):
+    def outcome(name, contender, task, kept, limit):
         """A fit of few rows that is perfect for two methods, and takes what is said above."""
         assert not set(task.test) & set(task.train)
         assert not (set(task.test) | set(task.train)) - set(tasks[0].train)
@@ -174,8 +176,7 @@ def test_where_time_is_short_a_promising_method_goes_before_cheaper_ones(monkeyp
     monkeypatch.setattr(comparing, "_one", outcome)
     grown = (len(tasks[0].train) / len(inside)) ** comparing.GROWTH
     one = 5 * (len(tasks[0].splits()) + 1) * grown  # CPU seconds of a method of one second a fit
-    time = 2.2 * one / comparing.FOR_DEFAULTS
-    arena = comparing.Arena(methods=list(seconds), time=time)
+    arena = comparing.Arena(methods=list(seconds), time=2.2 * one / comparing.FOR_DEFAULTS)
     kept, left_out = arena._affordable(tasks, None)
     assert {MEAN, "SABFGS"} < {one.name for one in kept}
     assert "StructRF" in left_out, "it alone would take all of the time"
@@ -190,14 +191,40 @@ def test_a_fit_that_takes_longer_than_foreseen_does_not_stretch_the_time(monkeyp
     assert found.sentence.startswith("No method had the time to run.")
 
 
+@dataclass(eq=False, repr=False)
+class Dawdles(LDLEstimator):
+    """Takes a minute for more than so many rows."""
+
+    rows: int = 0
+
+    def _fit(self, X, D):
+        begun = time.process_time()
+        while len(X) > self.rows and time.process_time() < begun + 60:
+            pass
+        self.mean_ = D.mean(axis=0)
+
+    def _predict(self, X):
+        return np.tile(self.mean_, (len(X), 1))
+
+
+@pytest.mark.parametrize(("rows", "told"), [(0, "too slow for the time"), (80, "too little time")])
+def test_a_fit_that_does_not_end_is_stopped(monkeypatch, rows, told):
+    inside, _ = replace(TASK, train=outer_folds(len(X), None, 5, 0)[0][0]).splits()[0]
+    assert len(inside) <= 80 < len(D) * 4 / 5, "it is slow at once, or only with all training rows"
+    monkeypatch.setattr(comparing, "COMPILING", 0.0)
+    found = compare(X, D, methods={"Dawdles": Dawdles(rows), "AAKNN": None}, time=4, settings=2)
+    assert found.left_out == {"Dawdles": told}
+    assert "AAKNN" in found.means
+
+
 def test_with_much_more_time_a_search_is_done_again(tmp_path):
     contender = KNOWN["AAKNN"]
     short, long = replace(TASK, seconds=1e-9), replace(TASK, seconds=60.0)
-    _, first, _ = comparing._one("AAKNN.0", contender, short, tmp_path)
-    _, again, told = comparing._one("AAKNN.0", contender, short, tmp_path)
+    _, first, _ = comparing._one("AAKNN.0", contender, short, tmp_path, math.inf)
+    _, again, told = comparing._one("AAKNN.0", contender, short, tmp_path, math.inf)
     assert told == ", done before"
     assert len(again.tried) == len(first.tried) == 1
-    _, longer, told = comparing._one("AAKNN.0", contender, long, tmp_path)
+    _, longer, told = comparing._one("AAKNN.0", contender, long, tmp_path, math.inf)
     assert told == ""
     assert len(longer.tried) == TASK.settings
 

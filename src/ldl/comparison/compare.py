@@ -7,9 +7,12 @@ import inspect
 import math
 import os
 import pkgutil
+import signal
 import sys
+import threading
 import time as clock
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +28,11 @@ from ldl.errors import UserError
 
 LEADERS = 6
 """Methods that are tuned: the best with their defaults on held-out rows."""
-TRIAL_ROWS = 400
-"""Rows of the fit by which the cost and the promise of a method are foreseen."""
+TRIAL_ROWS, FIRST_ROWS = 400, 40
+"""Rows of the fit by which the cost and the promise of a method are foreseen, and of one before
+it, which loads and compiles."""
+COMPILING = 10.0
+"""CPU seconds that this first one may take more."""
 GROWTH = 1.5
 """Power of the number of rows by which the cost of a fit is taken to grow."""
 FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
@@ -42,8 +48,9 @@ IN_NO_HURRY = 1800.0
 PAUSE = 5.0
 """Seconds between two lines about progress."""
 LEAST_ROWS = 20
-Job = tuple[str, Contender, Task, Path | None]
-"""Its name, the method, the task, and the folder that keeps it."""
+TOO_SLOW = "too slow for the time"
+Job = tuple[str, Contender, Task, Path | None, float]
+"""Its name, the method, the task, the folder that keeps it, and CPU seconds after which it ends."""
 
 
 def compare(X: Any, D: Any, groups: Any = None, **options: Any) -> Comparison:
@@ -140,7 +147,8 @@ class Arena:
         kept = self._kept(tasks)
         contenders, left_out = self._affordable(tasks, kept)
         begun = clock.monotonic()
-        found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS)
+        limit = self._for_one / self.folds
+        found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS, limit)
         unfinished = {one.name for one in contenders} - found.keys()
         left_out |= dict.fromkeys(unfinished, "too little time")
         contenders = [one for one in contenders if one.name in found]
@@ -161,7 +169,8 @@ class Arena:
         every = np.arange(len(X))
         budget = each if winner.tuned else 0.0
         whole = replace(tasks[0], train=every, test=every[:1], seconds=budget)
-        ((_, final),) = self._run([(f"{winner.name}.all", winner.contender, whole, kept)], 1)
+        last: Job = (f"{winner.name}.all", winner.contender, whole, kept, math.inf)
+        ((_, final),) = self._run([last], 1)
         settings = final.found["tuned"].settings[0][1]
         return replace(result, settings=settings, random_state=self.random_state)
 
@@ -182,38 +191,57 @@ class Arena:
         quick = {one.name for one in chosen(self.methods, slow=self.time >= IN_NO_HURRY)}
         contenders = [one for one in known if one.name in quick or not missing[one.name]]
         free = {one.name for one in contenders if self._is_free(one, kept)}
-        costs, losses, left_out = dict[str, float](), dict[str, float](), dict[str, str]()
+        open_ = [one for one in contenders if one.name not in free]
         inside, held = task.splits()[0]
         few = np.random.default_rng(self.random_state).permutation(inside)[:TRIAL_ROWS]
         trial = replace(task, train=few, test=held, settings=1)
-        jobs: list[Job] = [
-            (one.name, one, trial, None) for one in contenders if one.name not in free
-        ]
-        self._say(f"a fit of {len(few)} rows for each of {len(jobs)} methods, for its cost")
-        fits = len(task.splits()) + 1
         grown = max(1.0, len(task.train) / len(few)) ** GROWTH
-        twice = self._in_time(jobs * 2, FOR_TRIALS)  # the first loads and compiles
-        for name, searched in self._run(twice, 2 * len(jobs)):
+        fold = grown * (len(task.splits()) + 1)  # fits of this size that take as long as a fold
+        limits = {one.name: self._for_one / fold / missing[one.name] for one in open_}
+        outcomes = self._tried(open_, trial, limits)
+        promise, left_out = dict.fromkeys(free, -math.inf), dict[str, str]()
+        costs = dict[str, float]()
+        for name, searched in outcomes.items():
             if searched.found:
                 one = searched.found["default"]
-                cost = (one.fit_s + one.predict_s) * fits * grown
-                costs[name] = min(cost, costs.get(name, cost))
-                losses[name] = task.loss(task.D[held], one.P)
+                costs[name] = (one.fit_s + one.predict_s) * fold * missing[name]
+                promise[name] = task.loss(task.D[held], one.P)
             else:
                 left_out[name] = searched.error
-        untried = {one.name for one in contenders} - free - costs.keys() - left_out.keys()
+        untried = {one.name for one in open_} - outcomes.keys()
         left_out |= dict.fromkeys(untried, "too little time to try it")
-        left = FOR_DEFAULTS * self.time * self.workers
-        most = FOR_ONE * left
-        for name in sorted(losses, key=lambda name: losses[name]):
-            cost = costs[name] * missing[name]
-            if cost <= min(left, most):
-                left -= cost
+        left = self._for_one / FOR_ONE
+        for name in sorted(costs, key=lambda name: promise[name]):
+            if costs[name] <= min(left, self._for_one):
+                left -= costs[name]
             else:
-                left_out[name] = f"too slow for the time: about {costs[name]:.0f} s a fold"
-        promise = dict.fromkeys(free, -math.inf) | losses
+                left_out[name] = TOO_SLOW
         affordable = [one for one in contenders if one.name not in left_out]
         return sorted(affordable, key=lambda one: promise[one.name]), left_out
+
+    @property
+    def _for_one(self) -> float:
+        """CPU seconds that the defaults of a single method may take."""
+        return FOR_ONE * FOR_DEFAULTS * self.time * self.workers
+
+    def _tried(
+        self, contenders: Sequence[Contender], trial: Task, limits: Mapping[str, float]
+    ) -> dict[str, Searched]:
+        """Return what a fit to few rows gives, method by method, or why there is none.
+
+        A fit to fewer rows goes before. Methods that are quick there are tried first.
+        """
+        self._say(f"a fit of {len(trial.train)} rows for each of {len(contenders)} methods")
+        first = replace(trial, train=trial.train[:FIRST_ROWS])
+        begun: list[Job] = [
+            (one.name, one, first, None, limits[one.name] + COMPILING) for one in contenders
+        ]
+        outcomes = dict(self._run(self._in_time(begun, FOR_TRIALS), len(begun)))
+        stopped = {name: one for name, one in outcomes.items() if one.error == TOO_SLOW}
+        going = [one for one in contenders if one.name in outcomes.keys() - stopped.keys()]
+        going.sort(key=lambda one: sum(fit.fit_s for fit in outcomes[one.name].found.values()))
+        jobs: list[Job] = [(one.name, one, trial, None, limits[one.name]) for one in going]
+        return stopped | dict(self._run(self._in_time(jobs, FOR_TRIALS), len(jobs)))
 
     # ------------------------------------------------------------------ running and keeping
 
@@ -223,18 +251,24 @@ class Arena:
         tasks: Sequence[Task],
         kept: Path | None,
         share: float = math.inf,
+        limit: float = math.inf,
     ) -> dict[str, list[Searched]]:
         """Return what each method finds, fold by fold; only those that end in a share of the time.
 
         The mean, and methods whose folds are kept, always do.
         """
+        sure = {one.name for one in contenders if self._is_free(one, kept)}
         jobs: list[Job] = [
-            (f"{one.name}.{fold}", one, task, kept)
+            (f"{one.name}.{fold}", one, task, kept, math.inf if one.name in sure else limit)
             for one in contenders
             for fold, task in enumerate(tasks)
         ]
-        sure = {one.name for one in contenders if self._is_free(one, kept)}
-        found = dict(self._run(self._in_time(jobs, share, sure), len(jobs)))
+        found, slow = dict[str, Searched](), set[str]()
+        for name, searched in self._run(self._in_time(jobs, share, sure, slow), len(jobs)):
+            if searched.error == TOO_SLOW:
+                slow.add(name.rpartition(".")[0])
+            else:
+                found[name] = searched
         whole = {
             one.name: [found.get(f"{one.name}.{fold}") for fold in range(len(tasks))]
             for one in contenders
@@ -246,12 +280,19 @@ class Arena:
         return contender.name == MEAN or not _missing(contender, "default", self.folds, kept)
 
     def _in_time(
-        self, jobs: Sequence[Job], share: float, sure: Container[str] = ()
+        self,
+        jobs: Sequence[Job],
+        share: float,
+        sure: Container[str] = (),
+        slow: Container[str] = (),
     ) -> Iterator[Job]:
-        """Yield jobs until a share of the time is over, and those of methods that are sure."""
+        """Yield jobs until a share of the time is over, and those of methods that are sure.
+
+        No job of a method that has become too slow is begun.
+        """
         for job in jobs:
             over = clock.monotonic() - self.started > share * self.time
-            if not over or job[1].name in sure:
+            if job[1].name in sure or not (over or job[1].name in slow):
                 yield job
 
     def _run(self, jobs: Iterable[Job], count: int) -> Iterator[tuple[str, Searched]]:
@@ -304,14 +345,24 @@ def _mean_loss(found: Sequence[Searched]) -> float:
 
 
 def _one(
-    name: str, contender: Contender, task: Task, kept: Path | None
+    name: str, contender: Contender, task: Task, kept: Path | None, limit: float
 ) -> tuple[str, Searched, str]:
     """Do a task, or find it done; a longer search goes on from one with the defaults alone.
 
     A search that the clock ended, with much less time than there is now, is done again.
     """
+    try:
+        with _at_most(limit):
+            return name, *_kept_or_searched(name, contender, task, kept)
+    except _Over:
+        return name, Searched([], {}, limit, TOO_SLOW), ""
+
+
+def _kept_or_searched(
+    name: str, contender: Contender, task: Task, kept: Path | None
+) -> tuple[Searched, str]:
     if kept is None:
-        return name, search(contender, task), ""
+        return search(contender, task), ""
     code = _code(contender)
     stage = "default" if task.seconds == 0.0 else "tuned"
     path, before = (kept / f"{name}.{part}.npz" for part in (stage, "default"))
@@ -319,12 +370,36 @@ def _one(
     if there and there[1]["code"] == code:
         whole = len(contender.settings(task.settings, task.random_state)) <= len(there[0].tried)
         if whole or MUCH_LESS * (task.seconds or 0) <= there[1]["seconds"]:
-            return name, there[0], ", done before"
+            return there[0], ", done before"
     begun = files.load(before)
     tried = begun[0].tried[:1] if begun and begun[1]["code"] == code else ()
     searched = search(contender, task, tried)
     files.save(path, searched, {"code": code, "seconds": task.seconds})
-    return name, searched, ""
+    return searched, ""
+
+
+class _Over(BaseException):
+    """The time of a job is over. It is no failure of a method, so that none takes it for one."""
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise ``_Over`` after so many CPU seconds, where this thread can be interrupted."""
+    able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if not able or seconds == math.inf:
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        raise _Over
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, max(seconds, 0.001), 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _missing(contender: Contender, stage: str, folds: int, kept: Path | None) -> int:
