@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import dataclass, replace
@@ -160,7 +161,7 @@ def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch):
         assert np.array_equal(scores, second.scores[name])
 
 
-def test_where_time_is_short_a_promising_method_goes_before_cheaper_ones(monkeypatch):
+def test_a_promising_method_goes_before_cheaper_ones_and_a_slow_one_last(monkeypatch):
     good, poor = D, np.tile(D.mean(axis=0), (len(D), 1))
     seconds = {"SABFGS": 1.0, "AAKNN": 0.8, "Ridge": 0.8, "StructRF": 7.0}
     tasks = [Task(X, D, train, test) for train, test in outer_folds(len(X), None, 5, 0)]
@@ -169,23 +170,25 @@ def test_where_time_is_short_a_promising_method_goes_before_cheaper_ones(monkeyp
     def outcome(name, contender, task, kept, limit):
         """A fit of few rows that is perfect for two methods, and takes what is said above."""
         assert not set(task.test) & set(task.train)
-        assert not (set(task.test) | set(task.train)) - set(tasks[0].train)
+        assert task.X is not X or not {*task.test, *task.train} - {*tasks[0].train}
         P = (good if name in ("SABFGS", "StructRF") else poor)[task.test]
         return name, Searched([], {"default": Found(P, [], seconds[name], 0.0)}, 0.0), ""
 
     monkeypatch.setattr(comparing, "_one", outcome)
     grown = (len(tasks[0].train) / len(inside)) ** comparing.GROWTH
     one = 5 * (len(tasks[0].splits()) + 1) * grown  # CPU seconds of a method of one second a fit
-    arena = comparing.Arena(methods=list(seconds), time=2.2 * one / comparing.FOR_DEFAULTS)
-    kept, left_out = arena._affordable(tasks, None)
-    assert {MEAN, "SABFGS"} < {one.name for one in kept}
-    assert "StructRF" in left_out, "it alone would take all of the time"
-    assert len({"AAKNN", "Ridge"} & set(left_out)) == 1
+    share = comparing.FOR_DEFAULTS * comparing.FOR_ONE
+    arena = comparing.Arena(methods=list(seconds), time=2 * one / share)
+    going, left_out = arena._in_order(tasks, None)
+    names = [one.name for one in going]
+    assert names[:2] == [MEAN, "SABFGS"]
+    assert names[-1] == "StructRF", "it alone would take more than its share"
+    assert left_out == {}
 
 
 def test_a_fit_that_takes_longer_than_foreseen_does_not_stretch_the_time(monkeypatch):
     known = [KNOWN["AAKNN"], KNOWN["Ridge"], KNOWN[MEAN]]
-    monkeypatch.setattr(comparing.Arena, "_affordable", lambda *_: (known, {}))
+    monkeypatch.setattr(comparing.Arena, "_in_order", lambda *_: (known, {}))
     found = compare(X, D, time=1e-6)
     assert found.left_out == {"AAKNN": "too little time", "Ridge": "too little time"}
     assert found.sentence.startswith("No method had the time to run.")
@@ -212,6 +215,7 @@ def test_a_fit_that_does_not_end_is_stopped(monkeypatch, rows, told):
     inside, _ = replace(TASK, train=outer_folds(len(X), None, 5, 0)[0][0]).splits()[0]
     assert len(inside) <= 80 < len(D) * 4 / 5, "it is slow at once, or only with all training rows"
     monkeypatch.setattr(comparing, "COMPILING", 0.0)
+    monkeypatch.setattr(comparing.clock, "monotonic", itertools.count(0, 1e-6).__next__)
     found = compare(X, D, methods={"Dawdles": Dawdles(rows), "AAKNN": None}, time=4, settings=2)
     assert found.left_out == {"Dawdles": told}
     assert "AAKNN" in found.means

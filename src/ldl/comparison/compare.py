@@ -24,15 +24,15 @@ from ldl.comparison import store as files
 from ldl.comparison.contenders import MEAN, Contender, chosen
 from ldl.comparison.result import Comparison, Entry
 from ldl.comparison.search import Searched, Task, outer_folds, search
+from ldl.datasets import make_distributions
 from ldl.errors import UserError
 
 LEADERS = 6
 """Methods that are tuned: the best with their defaults on held-out rows."""
-TRIAL_ROWS, FIRST_ROWS = 400, 40
-"""Rows of the fit by which the cost and the promise of a method are foreseen, and of one before
-it, which loads and compiles."""
+TRIAL_ROWS = 400
+"""Rows of the fit by which the cost and the promise of a method are foreseen."""
 COMPILING = 10.0
-"""CPU seconds that this first one may take more."""
+"""CPU seconds that a method may take to load and compile, before this fit."""
 GROWTH = 1.5
 """Power of the number of rows by which the cost of a fit is taken to grow."""
 FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
@@ -145,7 +145,7 @@ class Arena:
         shared = (of, self.measure, max(2, self.settings), 0.0, self.random_state)
         tasks = [Task(X, D, train, test, *shared) for train, test in outer]
         kept = self._kept(tasks)
-        contenders, left_out = self._affordable(tasks, kept)
+        contenders, left_out = self._in_order(tasks, kept)
         begun = clock.monotonic()
         limit = self._for_one / self.folds
         found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS, limit)
@@ -178,70 +178,56 @@ class Arena:
     def workers(self) -> int:
         return self.n_jobs if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
 
-    def _affordable(
+    def _in_order(
         self, tasks: Sequence[Task], kept: Path | None
     ) -> tuple[list[Contender], dict[str, str]]:
-        """Keep methods whose defaults fit into their share of the time, the most promising first.
+        """Return methods, the most promising first, and why others are left out.
 
         The cost and the loss of each are foreseen by a fit to few training rows, scored on others
-        of them. Finished folds cost nothing.
+        of them. Finished folds cost nothing. Methods that seem to need too much time come last.
         """
         known, task = chosen(self.methods, slow=True), tasks[0]
         missing = {one.name: _missing(one, "default", self.folds, kept) for one in known}
         quick = {one.name for one in chosen(self.methods, slow=self.time >= IN_NO_HURRY)}
         contenders = [one for one in known if one.name in quick or not missing[one.name]]
         free = {one.name for one in contenders if self._is_free(one, kept)}
-        open_ = [one for one in contenders if one.name not in free]
+        others = [one for one in contenders if one.name not in free]
         inside, held = task.splits()[0]
         few = np.random.default_rng(self.random_state).permutation(inside)[:TRIAL_ROWS]
-        trial = replace(task, train=few, test=held, settings=1)
+        outcomes = self._tried(others, replace(task, train=few, test=held, settings=1))
         grown = max(1.0, len(task.train) / len(few)) ** GROWTH
-        fold = grown * (len(task.splits()) + 1)  # fits of this size that take as long as a fold
-        limits = {one.name: self._for_one / fold / missing[one.name] for one in open_}
-        outcomes = self._tried(open_, trial, limits)
-        promise, left_out = dict.fromkeys(free, -math.inf), dict[str, str]()
-        costs = dict[str, float]()
-        for name, searched in outcomes.items():
-            if searched.found:
-                one = searched.found["default"]
-                costs[name] = (one.fit_s + one.predict_s) * fold * missing[name]
-                promise[name] = task.loss(task.D[held], one.P)
+        fits = grown * (len(task.splits()) + 1)  # as many fits of this size take as long as a fold
+        order, left_out = dict.fromkeys(free, (False, -math.inf)), dict[str, str]()
+        for one in others:
+            outcome = outcomes.get(one.name)
+            if outcome and outcome.found:
+                fit = outcome.found["default"]
+                cost = (fit.fit_s + fit.predict_s) * fits * missing[one.name]
+                order[one.name] = (cost > self._for_one, task.loss(task.D[held], fit.P))
             else:
-                left_out[name] = searched.error
-        untried = {one.name for one in open_} - outcomes.keys()
-        left_out |= dict.fromkeys(untried, "too little time to try it")
-        left = self._for_one / FOR_ONE
-        for name in sorted(costs, key=lambda name: promise[name]):
-            if costs[name] <= min(left, self._for_one):
-                left -= costs[name]
-            else:
-                left_out[name] = TOO_SLOW
-        affordable = [one for one in contenders if one.name not in left_out]
-        return sorted(affordable, key=lambda one: promise[one.name]), left_out
+                left_out[one.name] = outcome.error if outcome else "too little time to try it"
+        going = [one for one in contenders if one.name in order]
+        return sorted(going, key=lambda one: order[one.name]), left_out
 
     @property
     def _for_one(self) -> float:
         """CPU seconds that the defaults of a single method may take."""
         return FOR_ONE * FOR_DEFAULTS * self.time * self.workers
 
-    def _tried(
-        self, contenders: Sequence[Contender], trial: Task, limits: Mapping[str, float]
-    ) -> dict[str, Searched]:
+    def _tried(self, contenders: Sequence[Contender], trial: Task) -> dict[str, Searched]:
         """Return what a fit to few rows gives, method by method, or why there is none.
 
-        A fit to fewer rows goes before. Methods that are quick there are tried first.
+        Drawn rows go before, for a first fit loads and compiles.
         """
         self._say(f"a fit of {len(trial.train)} rows for each of {len(contenders)} methods")
-        first = replace(trial, train=trial.train[:FIRST_ROWS])
-        begun: list[Job] = [
-            (one.name, one, first, None, limits[one.name] + COMPILING) for one in contenders
-        ]
-        outcomes = dict(self._run(self._in_time(begun, FOR_TRIALS), len(begun)))
-        stopped = {name: one for name, one in outcomes.items() if one.error == TOO_SLOW}
-        going = [one for one in contenders if one.name in outcomes.keys() - stopped.keys()]
-        going.sort(key=lambda one: sum(fit.fit_s for fit in outcomes[one.name].found.values()))
-        jobs: list[Job] = [(one.name, one, trial, None, limits[one.name]) for one in going]
-        return stopped | dict(self._run(self._in_time(jobs, FOR_TRIALS), len(jobs)))
+        X, D = make_distributions(40, 5, 3, random_state=0)
+        drawn = Task(X, D, np.arange(30), np.arange(30, 40), settings=1)
+        limit = FOR_TRIALS * self.time * self.workers / max(1, len(contenders))
+        outcomes = dict[str, Searched]()
+        for task, seconds in ((drawn, COMPILING), (trial, limit)):
+            jobs: list[Job] = [(one.name, one, task, None, seconds) for one in contenders]
+            outcomes = dict(self._run(self._in_time(jobs, FOR_TRIALS), len(jobs)))
+        return outcomes
 
     # ------------------------------------------------------------------ running and keeping
 
