@@ -38,7 +38,9 @@ def test_it_runs_and_its_model_is_better_than_the_mean(tmp_path, monkeypatch, ca
     P = names["tuned"].predict(X[test])
     assert list(names["tuned"].label_names_) == list(D.columns)
     assert kl(D[test], P) < kl(D[test], np.tile(D[names["train"]].mean(axis=0), (len(P), 1)))
-    assert pyplot.gcf().axes[0].get_ylabel() == "degree"
+    degrees, measures = (pyplot.figure(number).axes for number in pyplot.get_fignums())
+    assert degrees[0].get_ylabel() == "degree"
+    assert measures[0].get_title() == "kl, lower is better"
     pyplot.close("all")
     printed = capsys.readouterr().out.splitlines()
     written = [o["text"] for c in CODE for o in c["outputs"] if o["output_type"] == "stream"]
