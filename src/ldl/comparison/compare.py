@@ -43,8 +43,6 @@ LEAST = 1e-9
 """Seconds of a search when the time is over; 0 would ask for the defaults alone."""
 MUCH_LESS = 0.2
 """Share of the time of a search below which an earlier one is done again."""
-IN_NO_HURRY = 1800.0
-"""Seconds from which on slow methods take part."""
 PAUSE = 5.0
 """Seconds between two lines about progress."""
 LEAST_ROWS = 20
@@ -107,7 +105,7 @@ class Arena:
         Names of methods, or a dict of estimators of your own by name; its value is None for a
         method that is known by its name. None for all that are known.
     time : float, default=600.0
-        Seconds that may be spent. With 1,800 or more, slow methods take part.
+        Seconds that may be spent.
     folds : int, default=5
         Outer folds.
     settings : int, default=25
@@ -186,10 +184,8 @@ class Arena:
         The cost and the loss of each are foreseen by a fit to few training rows, scored on others
         of them. Finished folds cost nothing. Methods that seem to need too much time come last.
         """
-        known, task = chosen(self.methods, slow=True), tasks[0]
-        missing = {one.name: _missing(one, "default", self.folds, kept) for one in known}
-        quick = {one.name for one in chosen(self.methods, slow=self.time >= IN_NO_HURRY)}
-        contenders = [one for one in known if one.name in quick or not missing[one.name]]
+        contenders, task = chosen(self.methods), tasks[0]
+        missing = {one.name: _missing(one, "default", self.folds, kept) for one in contenders}
         free = {one.name for one in contenders if self._is_free(one, kept)}
         others = [one for one in contenders if one.name not in free]
         inside, held = task.splits()[0]

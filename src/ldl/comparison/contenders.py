@@ -60,11 +60,11 @@ def portfolio() -> dict[str, Contender]:
     return {contender.name: contender for contender in _all()}
 
 
-def chosen(methods: Mapping[str, Any] | Sequence[str] | None, slow: bool) -> list[Contender]:
+def chosen(methods: Mapping[str, Any] | Sequence[str] | None) -> list[Contender]:
     """Return the methods that were asked for, names of the portfolio or estimators by name."""
     known = portfolio()
     if methods is None:
-        return [contender for contender in known.values() if slow or not contender.slow]
+        return list(known.values())
     if not isinstance(methods, Mapping):
         methods = dict.fromkeys(methods)
     of_letters = {_letters(name): name for name in known}
