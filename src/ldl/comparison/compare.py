@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time as clock
+import warnings
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -82,7 +83,9 @@ def compare(X: Any, D: Any, groups: Any = None, **options: Any) -> Comparison:
     """
     arena = Arena(**options)
     try:
-        return arena.compare(X, D, groups)
+        with warnings.catch_warnings():  # joblib replaces a worker whose memory has grown
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs")
+            return arena.compare(X, D, groups)
     finally:
         if arena.workers > 1:  # idle ones would wait for five minutes
             from joblib.externals.loky import get_reusable_executor
