@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import itertools
 import math
 import os
 import pkgutil
@@ -12,7 +13,7 @@ import sys
 import threading
 import time as clock
 import warnings
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,7 +39,7 @@ GROWTH = 1.5
 """Power of the number of rows by which the cost of a fit is taken to grow."""
 FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
 """Shares of the time for these fits and for runs with defaults, and of the rest for tuning."""
-FOR_ONE = 0.5
+FOR_ONE = 0.2
 """Share of the time for runs with defaults that a single method may take."""
 LEAST = 1e-9
 """Seconds of a search when the time is over; 0 would ask for the defaults alone."""
@@ -50,6 +51,8 @@ LEAST_ROWS = 20
 TOO_SLOW = "too slow for the time"
 Job = tuple[str, Contender, Task, Path | None, float]
 """Its name, the method, the task, the folder that keeps it, and CPU seconds after which it ends."""
+Done = tuple[str, Searched, str]
+"""The name of a job, its outcome, and a word about it."""
 
 
 def compare(X: Any, D: Any, groups: Any = None, **options: Any) -> Comparison:
@@ -216,17 +219,14 @@ class Arena:
     def _tried(self, contenders: Sequence[Contender], trial: Task) -> dict[str, Searched]:
         """Return what a fit to few rows gives, method by method, or why there is none.
 
-        Drawn rows go before, for a first fit loads and compiles.
+        Slow methods are last, and none of them is begun after half of the time for this.
         """
         self._say(f"a fit of {len(trial.train)} rows for each of {len(contenders)} methods")
-        X, D = make_distributions(40, 5, 3, random_state=0)
-        drawn = Task(X, D, np.arange(30), np.arange(30, 40), settings=1)
         limit = FOR_TRIALS * self.time * self.workers / max(1, len(contenders))
-        outcomes = dict[str, Searched]()
-        for task, seconds in ((drawn, COMPILING), (trial, limit)):
-            jobs: list[Job] = [(one.name, one, task, None, seconds) for one in contenders]
-            outcomes = dict(self._run(self._in_time(jobs, FOR_TRIALS), len(jobs)))
-        return outcomes
+        jobs: list[Job] = [(one.name, one, trial, None, limit) for one in contenders]
+        quick = self._in_time([job for job in jobs if not job[1].slow], FOR_TRIALS)
+        slow = self._in_time([job for job in jobs if job[1].slow], FOR_TRIALS / 2)
+        return dict(self._run(itertools.chain(quick, slow), len(jobs), _loaded_one))
 
     # ------------------------------------------------------------------ running and keeping
 
@@ -280,12 +280,14 @@ class Arena:
             if job[1].name in sure or not (over or job[1].name in slow):
                 yield job
 
-    def _run(self, jobs: Iterable[Job], count: int) -> Iterator[tuple[str, Searched]]:
+    def _run(
+        self, jobs: Iterable[Job], count: int, do: Callable[..., Done] | None = None
+    ) -> Iterator[tuple[str, Searched]]:
         """Yield outcomes by name, in the order in which they come."""
         from joblib import Parallel, delayed
 
         parallel = Parallel(n_jobs=self.workers, return_as="generator_unordered")
-        done = parallel(delayed(_one)(*job) for job in jobs)
+        done = parallel(delayed(do or _one)(*job) for job in jobs)
         said = -math.inf
         for place, (name, searched, message) in enumerate(done, start=1):
             if clock.monotonic() - said >= PAUSE or place == count:
@@ -329,9 +331,7 @@ def _mean_loss(found: Sequence[Searched]) -> float:
     return float(np.mean([one.loss for one in found]))
 
 
-def _one(
-    name: str, contender: Contender, task: Task, kept: Path | None, limit: float
-) -> tuple[str, Searched, str]:
+def _one(name: str, contender: Contender, task: Task, kept: Path | None, limit: float) -> Done:
     """Do a task, or find it done; a longer search goes on from one with the defaults alone.
 
     A search that the clock ended, with much less time than there is now, is done again.
@@ -341,6 +341,14 @@ def _one(
             return name, *_kept_or_searched(name, contender, task, kept)
     except _Over:
         return name, Searched([], {}, limit, TOO_SLOW), ""
+
+
+def _loaded_one(name: str, contender: Contender, task: Task, *others: Any) -> Done:
+    """Do a task after one of few drawn rows, for a first fit loads and compiles."""
+    X, D = make_distributions(40, 5, 3, random_state=0)
+    drawn = Task(X, D, np.arange(30), np.arange(30, 40), settings=1)
+    _one(name, contender, drawn, None, COMPILING)
+    return _one(name, contender, task, *others)
 
 
 def _kept_or_searched(
