@@ -103,7 +103,8 @@ def test_a_missed_number_says_why_before_what_the_verdict_is_worth() -> None:
     facts |= {"holds": "It does not.", "reason": "Seconds.", "shown by": "note.md"}
     facts |= {"evidence": "blind", "yardsticks": yardsticks}
     _, holds, why, evidence, compared, *_ = explain.summary("x", facts)
-    assert (holds, why) == ("It does not.", "Why: Seconds. Shown by: note.md")
+    assert [*explain.blocks("x", facts)] == ["", "Why", "How near"]
+    assert (holds, why) == ("It does not.", "Seconds. Shown by: note.md")
     assert evidence.startswith("Evidence: blind")
     others = "the training mean and a line are judged worse and a forest is judged near"
     assert compared == f"For comparison, {others} here."

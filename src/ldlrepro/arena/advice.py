@@ -214,7 +214,7 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
     lines = [
         {
             "method": name,
-            found.measure: f"{mean:.4f}",
+            found.measure: f"{mean:#.4g}",
             "gain over mean": f"{found.gain(name):.0%}",
             "p against best": shown_p(ps[name]) if name in ps else "",
             "tied": ps[name] > ALPHA if name in ps else None,
@@ -223,12 +223,12 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
     ]
 
     def with_mean(name: str) -> str:
-        return f"{spoken(name)} with {found.means[name]:.4f}"
+        return f"{spoken(name)} with {found.means[name]:#.4g}"
 
     said = (
         f"{use(found.first, found.tied_seconds, with_mean)} "
         f"On {data_set.title} the {titled(found.measure)} of {spoken(found.first)} is "
-        f"{found.means[found.first]:.4f}, "
+        f"{found.means[found.first]:#.4g}, "
         f"{found.gain(found.first):.0%} better than the mean of the training labels "
         f"(p = {found.p(found.mean):.2g}).{found.doubts} "
         f"It is the best of {len(lines)} lines on these rows: expect a little less. "

@@ -19,11 +19,21 @@ def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]], narrow: bool = False
     from ldlrepro.judge.tallies import in_words
     from ldlrepro.report.conclusions import HOLDS_WHEN
 
-    return f"{in_words(groups)} {_of_few(groups) if narrow else HOLDS_WHEN}".strip()
+    more = _simpler(groups) if narrow else HOLDS_WHEN
+    return f"{_shares(groups)}{in_words(groups)} {more}".strip()
 
 
-def _of_few(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
-    return " ".join(filter(None, [_simpler(groups), _direction(groups)]))
+def _shares(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
+    """Say which share of the judged numbers of each group holds; '' where none was judged."""
+    from ldlrepro.judge.tallies import tally
+
+    counts = {f" of {name}" * bool(name): tally(rows) for name, rows in groups.items()}
+    told = [
+        f"{one.holds / one.judged:.0%}{whose} ({one.met / one.judged:.0%} are met)"
+        for whose, one in counts.items()
+        if one.judged
+    ]
+    return f"Judged numbers that hold: {', '.join(told)}. " if told else ""
 
 
 def _simpler(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
@@ -34,23 +44,6 @@ def _simpler(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
     names = dict.fromkeys(name for yardsticks in met for name in yardsticks)
     told = [f"{name} meets {sum(one.get(name) in MET for one in met)}" for name in names]
     return f"Of the met numbers, {listed(told)}." if told else ""
-
-
-def _direction(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
-    """Say how many of ours are on the worse side of the print; '' where no measure tells."""
-    from ldlrepro.judge.verdicts import JUDGED
-
-    worse = [
-        (row.difference > 0) == (row.better == "lower")
-        for rows in groups.values()
-        for row in rows
-        if row.verdict in JUDGED and row.difference and row.better != "none"
-        if not row.metric.endswith(("_s", "_ms"))  # seconds are of machines
-    ]
-    if not worse:
-        return ""
-    of = counted(len(worse), "number")
-    return f"Ours is farther from a perfect answer than the print in {sum(worse)} of {of}."
 
 
 def of_cells(count: int, total: int, word: str) -> str:
@@ -92,15 +85,20 @@ def of_readings(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def of_status(row: Mapping[str, Any], cores: int) -> str:
     """Say how much has run here, and how long the rest takes."""
+    from ldlrepro.judge.verdicts import listed
+
     units, failed, never = counted(row["units"], "unit"), row["failed"], row["never timed"]
     said = f"{row['done here']:,} of {units} are complete here, {failed or 'none'} failed."
-    said += f" Complete reference records answer for {row['in reference']:,}."
     on = counted(cores, "core")
     if row["jobs to do"]:
         takes = duration(60 * row["minutes to do"])
-        said += f" Computing the rest here, the reference set aside, takes about {takes} on {on}."
-        if never:
-            said += f" That leaves out {counted(never, 'unit')} never timed."
+        rest = {
+            "have complete reference records": row["in reference"],
+            "were timed in part": row["timed in part"],
+            "were never timed": never,
+        }
+        told = listed([f"{number:,} {what}" for what, number in rest.items() if number])
+        said += f" Of the others, {told}. Computing what was timed takes about {takes} on {on}."
     elif never:
         most = duration(60 * row["minutes at most, with these"])
         said += f" None of the rest was ever timed. Their time limits allow {most} on {on}."
@@ -131,10 +129,12 @@ def of_leaders(leaders: Sequence[Mapping[str, Any]], measure: str) -> str:
     most = max(times.values())
     best = [name for name, number in times.items() if number == most]
     each = " each" * (len(best) > 1)
+    tested = sum(line["significantly better than"] is not None for line in leaders)
     return (
         f"Of methods that may be cited, {listed(best)} {'lead' if each else 'leads'} most often by "
-        f"mean rank in {measure}: in {most}{each} of {counted(len(leaders), 'protocol')}. Name a "
-        "paper to see whole rankings; `ldlrepro recommend` says which method to use."
+        f"mean rank in {measure}, in {most}{each} of {counted(len(leaders), 'protocol')}, but in "
+        f"{tested or 'none'} of these are there enough independent data sets to test a lead. Name "
+        "a paper to see whole rankings; `ldlrepro recommend` says which method to use."
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import answers_of, judge_here, papers_of
-from ldlrepro.cli.output import FIRST_ROWS, answer, counted, paragraph, show
+from ldlrepro.cli.output import answer, counted, paragraph, show
 from ldlrepro.cli.verb import IDS, PAPERS, takes, verb
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say, waiting
@@ -98,12 +98,13 @@ def _leader(outcome: Standings) -> dict[str, Any] | None:
     if len(ranked) < 2 or not citable:
         return None
     first = citable[0]
-    better = "no test" if outcome.compared.refusal else f"{first.better_than} of {len(ranked) - 1}"
+    better = None if outcome.compared.refusal else f"{first.better_than} of {len(ranked) - 1}"
     return {
         "protocol": outcome.protocol,
         "best to cite": first.contestant.id,
         "mean rank": f"{first.rank:.2f}",
         "data sets": len(outcome.datasets),
+        "gain over mean": None if first.gain is None else f"{first.gain:.0%}",
         "significantly better than": better,
     }
 
@@ -168,22 +169,28 @@ def baselines(args: argparse.Namespace) -> int:
     lines = [_to_read(one) for one in found]
     for one, line in zip(found, lines, strict=True):
         line["mean"] += "*" * (one.unit in worse)
-    if all(line["people apart"] is None for line in lines):
-        lines = [{name: line[name] for name in line if name != "people apart"} for line in lines]
     citable = [line for line in lines if not line["by print"]]
-    marked = args.all or not citable
-    first = list(lines[0]).index("by print") + marked
-    said = [f"{counted(len(found), 'mean')} of {shown} over the folds of complete records."]
-    if citable:
-        said.append(f"You can cite {len(citable)}, here protocol by protocol, the best first.")
+    best = found[0]
+    said = [
+        f"You can cite {counted(len(citable), 'mean')} of {shown} over folds, such as "
+        f"{best.mean:.4g} of {best.unit.method.id} on {best.unit.data_set.title} under "
+        f"{best.unit.protocol.id}. Each protocol has its best first."
+        if citable
+        else f"None of {counted(len(found), 'mean')} of {shown} can be cited."
+    ]
     if others := len(lines) - len(citable):
-        where = "They are marked by print." if marked else "They are left out; --all shows them."
         said.append(
-            "Printed numbers, or a look at test rows, chose the settings of "
-            f"{'the other ' * bool(citable)}{others}, so do not cite those. {where}"
+            f"Printed numbers, or a look at test rows, chose the settings of {others}"
+            f"{' more' * bool(citable)}: do not cite those. --all marks them by print."
         )
     said.append("To cite, write a folder with --out: it has the folds and settings behind each.")
-    answer(args, lines, " ".join([*said, of_persons(found)]), first, citable[:FIRST_ROWS])
+    places = ("dataset", "protocol", "people apart")
+    if not args.wide:
+        alike = [name for name in places if len({one[name] for one in lines}) < 2]
+        lines = [{name: one[name] for name in one if name not in alike} for one in lines]
+    first = list(lines[0]).index("by print") + args.all
+    listed = lines if args.all else lines[: len(citable)]
+    answer(args, lines, " ".join([*said, of_persons(found)]), first, listed)
     if worse:
         print("\n* worse than the mean of the training labels on the same folds")
     return 0

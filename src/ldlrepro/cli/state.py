@@ -16,18 +16,12 @@ from ldlrepro.core.groups import grouped
 from ldlrepro.core.progress import duration, waiting
 
 if TYPE_CHECKING:
+    from ldlrepro.catalogue import Project
     from ldlrepro.judge.judging import Judge
     from ldlrepro.judge.scores import UnitScores
     from ldlrepro.plan import Plan, Unit
 
 Row = dict[str, Any]
-SECONDS = {
-    "minutes to do": 60,
-    "core hours to do": 3600,
-    "minutes at most, with these": 60,
-    "minutes computed": 60,
-}
-"""Columns of times in the answer for programs -> their unit."""
 
 
 @verb(
@@ -52,17 +46,24 @@ def list_(args: argparse.Namespace) -> int:
         "weights": len(project.weights_ids),
         "papers": len(project.paper_ids),
     }
-    rows = [
-        {"kind": kind, "number": number, "command": f"ldlrepro list {kind}"}
-        for kind, number in counts.items()
-    ]
-    return answer(args, rows, "Four kinds of things can be listed.")
+    rows = [{"kind": kind, "number": number} for kind, number in counts.items()]
+    return answer(
+        args, rows, f"`ldlrepro list KIND` lists one kind. {_without_publication(project)}"
+    )
+
+
+def _without_publication(project: Project) -> str:
+    from ldlrepro.judge.verdicts import listed
+
+    real = project.real_papers()
+    others = [paper.id for paper in project.papers if paper not in real]
+    return f"Of the papers, {listed(others)} are comparisons, not publications." if others else ""
 
 
 def _methods(args: argparse.Namespace, plan: Plan) -> int:
     methods = plan.project.methods
     if args.json or args.wide:
-        rows = [
+        rows: list[Row] = [
             {
                 "id": method.id,
                 "title": method.title,
@@ -78,17 +79,16 @@ def _methods(args: argparse.Namespace, plan: Plan) -> int:
             "id": base,
             "title": mine[0].title,
             "class": mine[0].class_path.rpartition(".")[2],
-            "variants": " ".join(method.id.removeprefix(base) for method in mine[1:]),
+            "variants": len(mine) - 1 or None,
         }
         for base, mine in grouped(methods, lambda method: method.base).items()
     ]
     said = (
-        f"{counted(len(rows), 'method')}, and {len(methods) - len(rows)} variants of them. A "
-        "variant's id is method@variant; settings work too: structrf@n_estimators=20. The id is "
-        "what verbs take, the title what papers print, and the class what Python and the arena "
-        "use."
+        f"{counted(len(rows), 'method')}, and {len(methods) - len(rows)} variants of them: --wide "
+        "lists these, as method@variant. Settings work too: structrf@n_estimators=20. Verbs take "
+        "the id, Python and the arena the class."
     )
-    return answer(args, rows, said)
+    return answer(args, rows, said, brief=rows)
 
 
 def _datasets(args: argparse.Namespace, plan: Plan) -> int:
@@ -145,7 +145,8 @@ def _papers(args: argparse.Namespace, plan: Plan) -> int:
     for paper in plan.project.real_papers():
         groups[paper.group] = groups.get(paper.group, 0) + len(plan.cells(paper))
     told = (f"{name} print {counted(number, 'number')}" for name, number in groups.items())
-    return answer(args, rows, f"{', and '.join(told).capitalize()}.")
+    said = f"{', and '.join(told).capitalize()}. {_without_publication(plan.project)}"
+    return answer(args, rows, said)
 
 
 LISTS = {"methods": _methods, "datasets": _datasets, "weights": _weights, "papers": _papers}
@@ -201,9 +202,8 @@ def _state_of(judge: Judge, name: str, units: Sequence[Unit], cores: int) -> Row
     jobs, unknown = schedule.jobs_of(judge.plan, to_do, Sources({}, reference))
     rest = schedule.simulate(jobs, cores)
     bound = schedule.simulate([*jobs, *schedule.longest_jobs_of(judge.plan, unknown)], cores)
-    seconds = sum(r.fit_s + r.predict_s + r.overhead_s for u in local.values() for r in u.rows)
-    known = (unit for unit in units if unit.key in reference)
-    longest = max(jobs, key=lambda job: job.seconds, default=None)
+    known = [unit for unit in to_do if unit.key in reference]
+    whole = sum(is_complete(unit, reference[unit.key]) for unit in known)
     return {
         "paper": name,
         "units": len(units),
@@ -211,21 +211,19 @@ def _state_of(judge: Judge, name: str, units: Sequence[Unit], cores: int) -> Row
         "failed": sum(FAILED in state for state in states),
         "minutes to do": round(rest.wall_seconds / 60, 2),
         "jobs to do": len(jobs),
-        "core hours to do": round(rest.core_seconds / 3600, 2),
-        "longest job": f"{longest.name}, {duration(longest.seconds)}" if longest else "",
         "never timed": len(unknown),
         "minutes at most, with these": round(bound.wall_seconds / 60, 2),
         "no data": sum(UNAVAILABLE in state for state in states),
-        "in reference": sum(is_complete(unit, reference[unit.key]) for unit in known),
-        "minutes computed": round(seconds / 60, 1),
+        "in reference": whole,
+        "timed in part": len(to_do) - len(unknown) - whole,
     }
 
 
 def _in_words(row: Row) -> Row:
     """Return a line with its times as people say them; what takes none is left blank."""
     return {
-        name.replace("minutes", "time").replace("core hours", "core time"): (
-            (duration(value * SECONDS[name]) if value else "") if name in SECONDS else value
+        name.replace("minutes", "time"): (
+            (duration(60 * value) if value else "") if name.startswith("minutes") else value
         )
         for name, value in row.items()
     }

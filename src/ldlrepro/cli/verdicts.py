@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
-from ldlrepro.cli.output import COLOURS, answer, coloured, paragraph, show, width
+from ldlrepro.cli.output import BOLD, COLOURS, answer, coloured, paragraph, show, width
 from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest, plain
 from ldlrepro.core.progress import say
@@ -213,7 +214,7 @@ def explain(args: argparse.Namespace) -> int:
     """Say why a printed number holds or misses: the measured value, the verdict, the reading that
     judged it, and the closest other setting. --full shows everything about it.
     """
-    from ldlrepro.judge.explain import explain, summary
+    from ldlrepro.judge.explain import blocks, explain
 
     judge = judge_here(args)
     project = judge.project
@@ -226,16 +227,14 @@ def explain(args: argparse.Namespace) -> int:
     if args.full:
         print("\n".join(_lines(facts)))
         return 0
-    first, *others = map(paragraph, summary(facts["cell"], facts))
-    verdict = facts["verdict"]
-    print(first.replace(f"{verdict}:", f"{coloured(verdict, COLOURS.get(verdict, ''))}:", 1))
-    print(*others, sep="\n")
-    print(
-        paragraph(
-            "--full shows parameters, folds, digests and the command that computes it again; "
-            "docs/doubt.md says how to challenge it."
-        )
+    more = (
+        f"ldlrepro explain {shlex.quote(facts['cell'])} --full",
+        "It shows parameters, folds, digests and the command that computes the number again. "
+        "docs/doubt.md says how to challenge it.",
     )
+    for heading, lines in (blocks(facts["cell"], facts) | {"What to type": more}).items():
+        head = [f"\n{coloured(heading, BOLD)}"] * bool(heading)
+        print(*head, *(paragraph(line, "  " * bool(heading)) for line in lines), sep="\n")
     return 0
 
 
@@ -274,8 +273,9 @@ def _told(value: Any) -> str:
 def claims(args: argparse.Namespace) -> int:
     """Say which claims of the papers hold, on their own numbers and on ours.
 
-    For one paper, or with --full, each claim has a line.
+    For several papers, those that hold have a line; with --all, each claim has.
     """
+    from ldlrepro.judge.claims import HOLDS
     from ldlrepro.report import conclusions
 
     judge = judge_here(args)
@@ -283,40 +283,30 @@ def claims(args: argparse.Namespace) -> int:
     rows = [row for found in answers for row in found.claims]
     if args.json:
         return answer(args, [{**asdict(row), "support": row.support} for row in rows])
-    if not (args.full or len(answers) == 1):
-        counts = [_counted_claims(found) for found in answers if found.claims]
-        return answer(args, counts, conclusions.of_claims(rows), first=6)
     said = f"{conclusions.of_claims(rows)} {CLAIM_RULE}"
     if not args.full:
+        rows.sort(key=lambda row: (bool(row.stand_in), [*conclusions.CLAIMS].index(row.verdict)))
+        several = len(answers) > 1
+        hold = sum(row.verdict == HOLDS and not row.stand_in for row in rows)
         lines = [
-            {
+            ({"paper": row.paper} if several else {})
+            | {
                 "verdict": row.verdict,
+                "claim": f"{row.text} [on {row.stand_in}]" if row.stand_in else row.text,
                 "ours": row.measured,
                 "in print": row.printed,
-                "claim": f"{row.text} [on {row.stand_in}]" if row.stand_in else row.text,
                 "id": row.id,
                 "data sets": f"{row.datasets} of {row.of_datasets}" if row.datasets else "",
                 "where": row.where,
             }
             for row in rows
         ]
-        return answer(args, lines, said, first=4)
+        return answer(args, lines, said, 4 - several, lines[:hold] if several else None)
     print(paragraph(said))
     for row in rows:
         print()
         print(_claim_in_lines(row))
     return 0
-
-
-def _counted_claims(found: PaperAnswer) -> dict[str, Any]:
-    """Return a paper's claims by verdict."""
-    from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
-
-    own = [row.verdict for row in found.claims if not row.stand_in]
-    counts = Counter(own)
-    heads = {HOLDS: "hold", PARTLY: "hold partly", FAILS: "fail", UNTESTED: "not tested"}
-    told = {head: counts[verdict] for verdict, head in heads.items()}
-    return {"paper": found.paper, "claims": len(own), **told}
 
 
 def _claim_in_lines(row: ClaimRow) -> str:

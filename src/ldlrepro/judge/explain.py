@@ -90,6 +90,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
         paper, method = project.paper(row.paper), project.method(scored.method)
         facts |= _unit_facts(row, scored, method, paper)
         facts["what moves it"] = what_moves(row, answer, project)
+        if not (method.draws or project.protocol(row.protocol).draws_folds(row.unit_dataset)):
+            facts.pop("repeats_std", None)
     if row.method_id and project.has_method(row.method_id):
         choices = project.method(row.method_id).choices
         facts["open points"] = {name: point.plain() for name, point in choices.items()}
@@ -101,29 +103,52 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
 
 
 def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return what most people ask of a cell, in a few lines with rounded numbers.
+    """Return what most people ask of a cell, in a few lines with rounded numbers."""
+    return [line for lines in blocks(cell, facts).values() for line in lines]
+
+
+def blocks(cell: str, facts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the same by heading.
 
     The first one answers; what keeps a number from holding stands before what the verdict is worth.
     """
-    lines = [f"{cell} {SAID.get(facts['verdict'], 'is ' + facts['verdict'])}: {_numbers(facts)}."]
-    if holds := facts.get("holds"):
-        lines.append(holds)
+    numbers = f"{cell} {SAID.get(facts['verdict'], 'is ' + facts['verdict'])}: {_numbers(facts)}."
+    answer = [numbers, *filter(None, [facts.get("holds")])]
+    why, settings, near = [], [*filter(None, [facts.get("choice")])], [_deviation(facts)]
     if reason := facts.get("reason"):
         place = facts.get("shown by")
-        lines.append(f"Why: {in_sentences(reason)[0]}" + f" Shown by: {place}" * bool(place))
+        why.append(in_sentences(reason)[0] + f" Shown by: {place}" * bool(place))
     if others := facts.get("what moves it"):
         closest = others[0]
         off = f" ({closest['difference']})" if closest["difference"] else ""
-        lines.append(
+        why.append(
             f"The closest of {len(others)} other setting{'s' * (len(others) > 1)}, "
             f"{closest['setting']}, gives "
             f"{_rounded(closest['measured'], facts)}{off}."
         )
     if note := facts.get("note"):
-        lines.append(f"Note: {note}")
+        why.append(f"Note: {note}")
     if facts.get("other_settings"):
-        lines.append("The record was made with settings that have changed since.")
-    return lines + _worth(facts)
+        why.append("The record was made with settings that have changed since.")
+    if evidence := facts.get("evidence"):
+        rests_on = facts.get("rests_on")
+        why.append(f"Evidence: {IN_WORDS[evidence]}" + (f": {rests_on}." if rests_on else "."))
+    if yardsticks := facts.get("yardsticks"):
+        alike = grouped(yardsticks, yardsticks.__getitem__)
+        told = [_judged(names, verdict) for verdict, names in alike.items()]
+        why.append(f"For comparison, {listed(told)} here.")
+    for name, verdict in facts.get("not_asked", {}).items():
+        if verdict in MET:
+            why.append(f"{name.capitalize()}, not asked of such a method, is {verdict} here too.")
+    if stated := facts.get("stated"):
+        number = _rounded(stated["measured"], facts)
+        settings.append(f"Under the first reading of the text: {number}, {stated['verdict']}.")
+    if facts["verdict"] in JUDGED:
+        near = [_tolerance(facts), _lost(facts), *near]
+    if seeds := facts.get("seeds"):
+        near.append(f"{facts['seeds_met']:.0%} of the {seeds} seeds meet the number.")
+    found = {"": answer, "Why": why, "Which settings": settings, "How near": [*filter(None, near)]}
+    return {heading: lines for heading, lines in found.items() if lines}
 
 
 def shown_by(where: str, project: Project) -> str:
@@ -134,32 +159,6 @@ def shown_by(where: str, project: Project) -> str:
     if name != where:
         path = f"reference/experiments/{name}.json"
     return path if (project.root / path).is_file() else where
-
-
-def _worth(facts: Mapping[str, Any]) -> list[str]:
-    """Return what the verdict is worth: evidence, what others get, the reading, room and seeds."""
-    lines = []
-    if evidence := facts.get("evidence"):
-        rests_on = facts.get("rests_on")
-        lines.append(f"Evidence: {IN_WORDS[evidence]}" + (f": {rests_on}." if rests_on else "."))
-    if yardsticks := facts.get("yardsticks"):
-        alike = grouped(yardsticks, yardsticks.__getitem__)
-        told = [_judged(names, verdict) for verdict, names in alike.items()]
-        lines.append(f"For comparison, {listed(told)} here.")
-    for name, verdict in facts.get("not_asked", {}).items():
-        if verdict in MET:
-            lines.append(f"{name.capitalize()}, not asked of such a method, is {verdict} here too.")
-    if choice := facts.get("choice"):
-        lines.append(choice)
-    if stated := facts.get("stated"):
-        number = _rounded(stated["measured"], facts)
-        lines.append(f"Under the first reading of the text: {number}, {stated['verdict']}.")
-    if facts["verdict"] in JUDGED:
-        lines += [_tolerance(facts), _lost(facts)]
-    lines.append(_deviation(facts))
-    if seeds := facts.get("seeds"):
-        lines.append(f"{facts['seeds_met']:.0%} of the {seeds} seeds meet the number.")
-    return list(filter(None, lines))
 
 
 def _judged(names: Sequence[str], verdict: str) -> str:
@@ -214,14 +213,14 @@ def _deviation(facts: Mapping[str, Any]) -> str:
     """Say what a printed deviation is over: folds, repeats, or neither."""
     if not facts.get("printed_std") or facts.get("measured_std") is None:
         return ""
-    repeats = facts.get("repeats_std")
-    told = "not measured" if repeats is None else f"about {repeats:.2g}"
+    repeats, fits = facts.get("repeats_std"), facts.get("std_over", "")
     over = {
         FOLDS: "The printed one fits folds.",
         REPEATS: "The printed one fits repeats.",
         NEITHER: "The printed one fits neither: the paper probably used other folds or settings.",
-    }.get(facts.get("std_over", ""), "Nothing tells which of them the printed one is.")
-    return f"Deviation over folds {facts['measured_std']:.2g}, over repeats {told}. {over}"
+    }.get(fits if fits == FOLDS or repeats else "", "The printed one does not fit it.")
+    told = "" if repeats is None else f", over repeats about {repeats:.2g}"
+    return f"Deviation over folds {facts['measured_std']:.2g}{told}. {over}"
 
 
 def _rounded(value: float, facts: Mapping[str, Any]) -> str:
