@@ -213,9 +213,6 @@ class Forests:
 # ---------------------------------------------------------------------- drawings
 
 
-PEN: dict[str, Any] = {"color": "#a3bcd9", "linewidth": 0.8}
-
-
 def draw(series: dict[str, Any]) -> dict[str, Any]:
     pens = {
         "6": _draw_entropies,
@@ -249,25 +246,19 @@ def _draw_entropies(content: Mapping[str, Any]) -> Any:
 
 
 def _draw_leaves(content: Mapping[str, Any]) -> Any:
-    figure, panels = _panels(3)
-    grid = np.array(content["ages"])
+    figure, panels = _panels(2)
+    grid, shares = np.array(content["ages"]), np.array(content["shares"])
     panels[0].bar(grid, content["counts"], width=1.0)
     panels[0].set_ylabel("rows of the data")
-    for shares in sorted(content["shares"], key=max, reverse=True):  # the widest on top
-        panels[1].plot(grid, shares, **PEN)
-    panels[1].set_ylabel("probability in a leaf of DLDLF")
-    fine = np.linspace(grid[0], grid[-1], 600)
-    normals = zip(content["deviations"], content["means"], strict=True)
-    for deviation, mean in sorted(normals):
-        density = np.exp(-((fine - mean) ** 2) / (2 * deviation**2))
-        # Curves are as high as their peak allows, and no higher than a leaf of one year.
-        panels[2].plot(fine, density * min(1.0, 1.0 / deviation), **PEN)
-    panels[2].set_ylabel("density in a leaf of DRF, at most 1")
-    for axes in panels[1:]:
-        axes.lines[-1].set(color="#c05621", linewidth=2, label="the widest leaf")
-        axes.legend()
-    for axes in panels:
-        axes.set_xlabel("age in years")
+    means = shares @ grid
+    deviations = np.sqrt((shares * (grid - means[:, None]) ** 2).sum(axis=1))
+    panels[1].plot(means, deviations, "o", label=DLDLF, clip_on=False)
+    panels[1].plot(content["means"], content["deviations"], "s", label=DRF, clip_on=False)
+    panels[1].set_ylabel("deviation of a leaf in years")
+    panels[1].set_ylim(0)
+    panels[1].legend()
+    for axes, of in zip(panels, ("", "mean of a leaf, "), strict=True):
+        axes.set_xlabel(f"{of}age in years")
     return figure
 
 

@@ -208,7 +208,7 @@ def _short(value: float) -> float:
 
 # ---------------------------------------------------------------------- drawing
 
-FIRST, OTHERS = "#c05621", ("#2b6cb0", "#2f855a", "#805ad5", "#b7791f", "#4a5568", "#b83280")
+FIRST, OTHERS = "#c05621", "#8a94a6"
 
 
 def draw(series: dict[str, Any]) -> dict[str, Any]:
@@ -220,39 +220,34 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
     rows = -(-len(series) // columns) if columns else 0
     if not rows:
         return {}
-    figure = Figure(figsize=(9, 0.9 + 2.7 * rows), layout="constrained")
+    figure = Figure(figsize=(9, 0.6 + 2.7 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False)
-    first, *others = dict.fromkeys(name for curves in series.values() for name in curves)
-    colours = {first: FIRST, **dict(zip(others, OTHERS, strict=False))}
+    first = next(name for curves in series.values() for name in curves)
     for axes in panels.flat[len(series) :]:
         axes.set_axis_off()
     for axes, (dataset, curves) in zip(panels.flat, series.items(), strict=False):
-        _draw_panel(axes, dataset, curves, colours)
+        _draw_panel(axes, dataset, curves, first)
+    bold: dict[str, Any] = {"color": FIRST, "linewidth": 2.0}
     handles = [
-        Line2D([], [], color=colour, linewidth=2.0 if name == first else 1.0, label=name)
-        for name, colour in colours.items()
+        Line2D([], [], label=first, **bold),
+        Line2D([], [], linestyle="--", label=f"{first}, rest chosen on training rows", **bold),
+        Line2D([], [], color=FIRST, linestyle="", marker="*", label=f"{first}, printed"),
+        Line2D([], [], color=OTHERS, label="other methods"),
     ]
-    handles += [
-        Line2D([], [], color=FIRST, linestyle="", marker="*", label=f"{first} printed, u = 0.1"),
-        Line2D([], [], color="black", label="rest chosen on test folds"),
-        Line2D([], [], color="black", linestyle="--", label="rest chosen on training rows"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=10)
+    figure.legend(handles=handles, loc="outside upper left", ncols=4, frameon=False, fontsize=10)
     return {"u": figure}
 
 
-def _draw_panel(
-    axes: Any, dataset: str, curves: Mapping[str, Any], colours: Mapping[str, str]
-) -> None:
+def _draw_panel(axes: Any, dataset: str, curves: Mapping[str, Any], first: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
-    first = next(iter(colours))
     for name, curve in reversed(list(curves.items())):
-        look = {"color": colours[name], "linewidth": 2.0 if name == first else 1.0}
+        look = {"color": FIRST, "linewidth": 2.0} if name == first else {"color": OTHERS}
         axes.plot(curve["u"], curve["tested"], label=f"{name}, on test folds", **look)
-        axes.plot(curve["u"], curve["nested"], "--", label=f"{name}, on training rows", **look)
-    # The paper says only for MSLP at which u its printed row stands.
-    if first in curves and (printed := curves[first]["printed"]) is not None:
-        axes.plot([0.1], [printed], "*", color=FIRST, markersize=11, label=f"{first}, printed")
+        if name == first:
+            axes.plot(curve["u"], curve["nested"], "--", label=f"{name}, on training rows", **look)
+            # The paper says only for MSLP at which u its printed row stands.
+            if curve["printed"] is not None:
+                axes.plot([0.1], curve["printed"], "*", **look, ms=11, label=f"{name}, printed")
     axes.set_title(dataset, fontsize=10)
     axes.set_xlabel("u, share of the features", fontsize=10)
     axes.set_ylabel("KL (lower is better)", fontsize=10)

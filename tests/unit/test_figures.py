@@ -128,6 +128,11 @@ def test_methods_with_few_columns_are_not_drawn_and_a_lost_data_set_costs_a_plac
     figure = drawings(page([], units))["methods"]
     assert [line[1] for line in figure.table[1:]] == ["aa_knn", "sa_bfgs", "rf"]
     assert "rf" not in texts(figure.image)
+    shown = page([], units)
+    shown.methods["aa_knn"] = PROJECT.method("true_labels")
+    figure = drawings(shown)["methods"]
+    assert [line[1] for line in figure.table[1:]] == ["sa_bfgs", "aa_knn", "rf"]
+    assert "comes first of 1 methods" in figure.caption
 
 
 def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_training_mean():

@@ -52,7 +52,7 @@ def test_a_method_has_a_dot_for_its_printed_rank_and_one_for_its_measured_rank()
     assert [dot.get("fill") for dot in dots] == [*COLOURS.values()] * 3
     printed, measured = (sorted(float(dot.get("cx")) for dot in dots[side::2]) for side in (0, 1))
     assert printed == measured == sorted({*printed})
-    assert figure.caption.startswith("A is first by 1 of 1 measures as printed, by 1 as measured")
+    assert figure.caption.startswith("Of 3 methods A is first by 1 of 1 measures as printed")
 
 
 def test_ranks_that_nothing_was_measured_for_are_not_drawn():

@@ -49,8 +49,10 @@ EVEN = 0.01
 """Relative difference up to which the axis is linear; it is logarithmic from there on."""
 BAND = "#eef1f5"
 """Colour behind the linear part of the axis."""
-WIDE, NARROW, LANE, GAP, LETTERS = 1320, 560, 15, 14, 16
+WIDE, NARROW, LANE, GAP, LETTERS = 1320, 560, 20, 14, 16
 """In pixels: the narrow one's letters are still 10 high in the window of a phone."""
+SCALE = 1.5
+"""How much larger a mark is than its outline."""
 
 
 def agreement_figure(page: PaperPage) -> Figure | None:
@@ -80,8 +82,8 @@ def agreement_figure(page: PaperPage) -> Figure | None:
         caption += " Seconds are left out: they depend on the machine."
     if any(row.metric.startswith(DELTA) for row in page.rows):
         caption += " Differences between two methods (Δ) are left out: they are printed near zero."
-    images = (_drawn(page, printed, width) for width in (WIDE, NARROW))
-    return Figure("Measured against printed", next(images), caption, _counts(page), next(images))
+    wide, narrow = (_drawn(page, printed, width) for width in (WIDE, NARROW))
+    return Figure("Measured against printed", wide, caption, _counts(page, drawn), narrow)
 
 
 def _finding(rows: Sequence[VerdictRow]) -> str:
@@ -173,12 +175,12 @@ def _place(difference: float) -> float:
 def _mark(sheet: Sheet, verdict: str, x: float, y: float) -> None:
     look = {"fill": COLOURS[verdict], "fill_opacity": "0.6"}
     if not MARKERS[verdict]:
-        sheet.shape("circle", cx=x, cy=y, r=2.8, **look)
+        sheet.shape("circle", cx=x, cy=y, r=2.8 * SCALE, **look)
         return
     if verdict == "misprint":  # a cross has no inside
         look = {"stroke": COLOURS[verdict], "fill": "none"}
     outline = f"M0 {BEGINS.get(verdict, 0)}{MARKERS[verdict]}"
-    sheet.shape("path", d=outline, transform=f"translate({x:.2f} {y:.2f})", **look)
+    sheet.shape("path", d=outline, transform=f"translate({x:.2f} {y:.2f}) scale({SCALE})", **look)
 
 
 def _arrow(sheet: Sheet, verdict: str, x: float, y: float) -> None:
@@ -209,12 +211,11 @@ def _share(drawn: Sequence[VerdictRow], all_of_them: Sequence[VerdictRow]) -> st
     return f"({len(drawn)} of {len(all_of_them)})"
 
 
-def _counts(page: PaperPage) -> list[list[str]]:
-    """Return the number of cells by measure and verdict."""
-    rows = page.rows
+def _counts(page: PaperPage, drawn: Sequence[VerdictRow]) -> list[list[str]]:
+    """Return the number of cells by verdict, for each measure that is drawn."""
     found = [["measure", "printed", *VERDICT_SIGNS, "median difference, %"]]
-    for metric in dict.fromkeys(row.metric for row in rows):
-        mine = [row for row in rows if row.metric == metric]
+    for metric in dict.fromkeys(row.metric for row in drawn):
+        mine = [row for row in page.rows if row.metric == metric]
         sizes = [abs(gap) for row in mine if (gap := row.loss_difference) is not None]
         median = f"{100 * statistics.median(sizes):.1f}" if sizes else ""
         counts = [sum(row.verdict == verdict for row in mine) for verdict in VERDICT_SIGNS]

@@ -50,7 +50,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         curve = curves.get(number)
         if curve and curve.values:
             image = _curve(curve, _with_direction(page, curve.metric))
-            caption = f"{_finding(page, curve)}{_settings(printed, curve)}"
+            caption = f"{_finding(page, curve, printed.dataset)}{_settings(printed, curve)}"
             found[name] = Figure(title, image, caption, _points(curve))
         elif printed.ranks:
             found[name] = rank_figure(page, printed, title)
@@ -105,23 +105,23 @@ def _read(entry: Mapping[str, str], place: Path) -> Figure:
     )
 
 
-def _finding(page: PaperPage, curve: Curve) -> str:
+def _finding(page: PaperPage, curve: Curve, dataset: str) -> str:
     """Say where a curve is best, and how far its ends are apart."""
     means = curve.means()
     if len(means) < 2:
         return ""
     falls = known_measures(page.project)[curve.metric] == "lower"
     best, *_, worst = sorted(means, key=means.__getitem__, reverse=not falls)
-    line = f" and {in_words(curve.line)} {best[0]}" if curve.line else ""
-    measure, values = page.measure(curve.metric), curve.values[best]
+    measure, values = f"{page.measure(curve.metric)} on {dataset}", curve.values[best]
     low, high = sorted((means[best], means[worst]))
-    told = f"{measure} is best at {in_words(curve.x)} {best[1]}{line}. It lies between {low:.4g} "
-    told += f"and {high:.4g}"
-    if len(values) > 1 and (folds := statistics.stdev(values)):
-        away = (high - low) / folds
-        wide = "less than one standard deviation" if away < 1 else f"{away:.1f} standard deviations"
-        told += f", which is {wide} over folds"
-    return f"{told}. "
+    spread = statistics.stdev(values) if len(values) > 1 else 0.0
+    lies = f"It lies between {low:.4g} and {high:.4g}"
+    if high - low < spread:
+        varied = " or ".join(in_words(name) for name in (curve.x, curve.line) if name)
+        return f"{measure} hardly changes with {varied}. {lies}, less than one deviation. "
+    line = f" and {in_words(curve.line)} {best[0]}" if curve.line else ""
+    apart = f", {(high - low) / spread:.1f} deviations over folds" if spread else ""
+    return f"{measure} is best at {in_words(curve.x)} {best[1]}{line}. {lies}{apart}. "
 
 
 def _with_direction(page: PaperPage, metric: str) -> str:
@@ -160,10 +160,14 @@ def _curve(curve: Curve, measure: str) -> str:
 
 def _drawn(curve: Curve, measure: str) -> Any:
     figure, axes = canvas(height=3.8, width=5.8)
-    for index, line in enumerate(dict.fromkeys(line for line, _ in curve.values)):
+    lines = list(dict.fromkeys(line for line, _ in curve.values))
+    ticks = sorted({x for _, x in curve.values})
+    axes.set_xticks(range(len(ticks)), ticks)
+    for index, line in enumerate(lines):
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
+        beside = 0.1 * (index - (len(lines) - 1) / 2)  # so that no bar hides another
         axes.errorbar(
-            [x for x, _ in points],
+            [ticks.index(x) + beside for x, _ in points],
             [statistics.fmean(values) for _, values in points],
             yerr=[statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in points],
             marker="oDs^vP*X"[index % 8],
@@ -172,8 +176,6 @@ def _drawn(curve: Curve, measure: str) -> Any:
             elinewidth=0.5,
             label=f"{in_words(curve.line)} {line}" if curve.line else None,
         )
-    if all(isinstance(x, int) for _, x in curve.values):
-        axes.locator_params("x", integer=True)
     axes.set_xlabel(in_words(curve.x))
     axes.set_ylabel(measure)
     if curve.line:

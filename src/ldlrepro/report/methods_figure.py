@@ -13,8 +13,8 @@ from ldlrepro.report.content import CONTROLS, Figure, PaperPage
 from ldlrepro.report.svg import INK, Sheet, text_width
 
 ORDER = (
-    "Methods are ordered by the geometric mean over columns of their number divided by the lowest "
-    "of the column. Those with fewer than half of the columns are in the numbers only."
+    "Methods are ordered by the geometric mean of these, each over the lowest of its column. Those "
+    "that are told test labels come last. Those with few columns are in the table of numbers only."
 )
 LEAST = 1e-9
 """Error below which nothing is better."""
@@ -58,8 +58,16 @@ def methods_figure(page: PaperPage) -> Figure | None:
         method: [cells.get((method, place)) for place in places]
         for method in dict.fromkeys(unit.method for unit in units)
     }
-    best = [min(v for v in column if v is not None) for column in zip(*lines.values(), strict=True)]
-    lines = dict(sorted(lines.items(), key=lambda item: (_behind(item[1], best), item[0])))
+    told = {name for name, method in page.methods.items() if method.control}
+    fair = [name for name in lines if name not in told] or [*lines]
+    columns = zip(*(lines[name] for name in fair), strict=True)
+    best = [min((v for v in column if v is not None), default=LEAST) for column in columns]
+
+    def place(name: str) -> tuple[bool, bool, float, str]:
+        few, behind = _behind(lines[name], best)
+        return few, name not in fair, behind, name
+
+    lines = {name: lines[name] for name in sorted(lines, key=place)}
     measure = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
     what = measure
     below = "Lower is better."
@@ -73,7 +81,8 @@ def methods_figure(page: PaperPage) -> Figure | None:
     bold = [name for name in drawn if _base(name) in own]
     full = [any(v is not None for v in column) for column in zip(*drawn.values(), strict=True)]
     shown = {name: [*compress(values, full)] for name, values in drawn.items()}
-    caption = f"By {measure}, {_finding(shown, bold, names)} "
+    ranked = {name: values for name, values in shown.items() if name in fair} or shown
+    caption = f"By {measure}, {_finding(ranked, [n for n in bold if n in ranked], names)} "
     caption += f"Numbers are the {what}. {below} {ORDER}"
     if bold:
         caption += " Those of the paper are bold."
@@ -92,16 +101,18 @@ def _finding(
     """Say which method comes first on how much, and where the first of the paper's own comes."""
     placed = [*drawn]
     columns = len(drawn[placed[0]])
-    first = f"{names[placed[0]]} comes first of {len(placed)} methods"
+
+    def named(name: str) -> str:
+        has = sum(value is not None for value in drawn[name])
+        return names[name] + (f", which has {has} of the columns," if has < columns else "")
+
+    first = f"{named(placed[0])} comes first of {len(placed)} methods"
     first += f" over {columns} columns" if columns > 1 else ""
-    if not own:
-        return f"{first}."
-    place = placed.index(own[0]) + 1
-    if place == 1:
+    if placed[0] in own[:1]:
         return f"{first}; it is the paper's own."
-    has = sum(value is not None for value in drawn[own[0]])
-    part = f", which has {has} of them," if has < columns else ""
-    return f"{first}, and the paper's own {names[own[0]]}{part} is number {place}."
+    if own:
+        first += f", and the paper's own {named(own[0])} is number {placed.index(own[0]) + 1}"
+    return f"{first}."
 
 
 def _base(name: str) -> str:

@@ -77,7 +77,9 @@ def _finding(pairs: Sequence[Sequence[_Panel]]) -> str:
         return ""
     name, of = Counter(first for first, _ in leaders).most_common(1)[0]
     ours = sum(first == name for _, first in leaders)
-    told = f"{name} is first by {of} of {len(leaders)} measures as printed, by {ours} as measured"
+    among = len(pairs[0][0].compared.ranks)
+    told = f"Of {among} methods {name} is first by {of} of {len(leaders)} measures as printed"
+    told += f", by {ours} as measured"
     told += ", so its lead is confirmed on these data sets. " if ours >= of else ". "
     if all(measured.compared.refusal for _, measured in pairs):
         return f"{told}The data sets are too few for a test: nothing follows for other data. "

@@ -222,14 +222,6 @@
       if (seen.length) failed.set(method, distinct([...(failed.get(method) || []), ...seen]));
     }
     for (const name of failed.keys()) if (!places.has(name)) places.set(name, new Set());
-    const won = (i, j) => {
-      const ahead = new Map();
-      values.forEach((row, place) => {
-        const family = familyOf(common[place]);
-        ahead.set(family, (ahead.get(family) || 0) + Math.sign(row[j] - row[i]));
-      });
-      return [...ahead.values()].filter((sets) => sets > 0).length;
-    };
     const lines = [...places.keys()].map((name) => {
       const index = common.length ? chosen.indexOf(name) : -1;
       const mine = (common.length ? common : [...places.get(name)]).map((spot) => cell.get(`${spot}/${name}`)).filter(Boolean);
@@ -249,7 +241,7 @@
         failed: failed.get(name) || [],
       };
     });
-    return { measure: measures[measure], lines, common, all: distinct(own.map((entry) => entry.dataset)), found, chosen, won };
+    return { measure: measures[measure], lines, common, all: distinct(own.map((entry) => entry.dataset)), found, chosen };
   }
 
   // ------------------------------------------------------------------ drawing
@@ -324,10 +316,9 @@
   }
 
   function testText({ found }) {
-    if (found.refusal) return `No test of significance: ${found.refusal}.`;
+    if (found.refusal) return `No two methods can be told apart: ${found.refusal}.`;
     if (!found.p) return "";
-    const first = found.friedman === null ? "" : `Friedman p ${found.friedman.toPrecision(2)}. `;
-    return `${first}A dot marks differences that are significant.`;
+    return found.friedman === null ? "" : `Friedman p ${found.friedman.toPrecision(2)}.`;
   }
 
   function placesText(spots) {
@@ -335,24 +326,20 @@
     return spots.map((spot) => datasetOf(spot) + (one ? "" : ` (${spot.split("/")[0]})`)).join(", ") || "no data set";
   }
 
-  function pairTable(result) {
-    const order = result.lines.filter((line) => line.rank !== null).sort((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1));
-    if (order.length < 2) return null;
+  /** A map of all pairs in the order of the ranks: what cannot be told apart is blank. */
+  function pairTable({ lines, found }) {
+    if (!found.p) return null;
+    const order = lines.filter((line) => line.rank !== null).sort((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1));
     const twice = (line) => order.some((other) => other !== line && other.title === line.title);
     const cell = (line, other) => {
-      if (line === other) return h("td", { class: "n" }, "·");
-      const p = result.found.p && result.found.p[line.index][other.index];
-      const sure = p !== null && p <= ALPHA;
-      const score = `${result.won(line.index, other.index)}:${result.won(other.index, line.index)}`;
-      const text = p === null ? score : `${score}, p ${p.toPrecision(3)}`;
-      return h("td", { class: "n", "data-p": p === null ? null : p.toPrecision(6), title: `${line.id} against ${other.id}: ${text}` }, score, sure ? h("b", null, "●") : null);
+      if (line === other) return h("td", null, "·");
+      const p = found.p[line.index][other.index];
+      const sign = p > ALPHA ? "" : line.rank < other.rank ? "+" : "−";
+      return h("td", { class: { "+": "v-reproduced", "−": "v-worse" }[sign], "data-p": p.toPrecision(6), title: `${line.id} against ${other.id}: p ${p.toPrecision(3)}` }, sign);
     };
-    const ahead = (line) => order.filter((other) => result.won(line.index, other.index) > result.won(other.index, line.index)).length;
-    const best = order.reduce((one, other) => (ahead(other) > ahead(one) ? other : one));
-    const seen = `Against ${ahead(best)} of the ${order.length - 1} others, ${best.title} wins in more families than it loses. No method does so against more.`;
-    return [h("h2", null, "Pair by pair"), h("p", null, seen), h("div", { class: "scroll box" }, h("table", { class: "plain pairs-board" },
-      h("caption", null, "Families of data sets in which the method of the line beats that of the column on most sets : in which it loses on most. Columns have the numbers of the lines."),
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col", class: "n" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
+    return [h("h2", null, "Which methods can be told apart"), h("div", { class: "scroll box" }, h("table", { class: "plain pairs-board" },
+      h("caption", null, h("b", null, "+"), " the method of the line is significantly better than that of the column, ", h("b", null, "−"), " worse. Blank pairs cannot be told apart. Columns have the numbers of the lines."),
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "method"), order.map((line, number) => h("th", { scope: "col" }, h("abbr", { title: `${line.title}, ${line.id}` }, String(number + 1)))))),
       h("tbody", null, order.map((line, number) => h("tr", { "data-method": line.id }, h("th", { scope: "row", title: line.id }, `${number + 1} ${line.title}`, twice(line) ? [" ", h("small", null, breakable(line.id))] : null), order.map((other) => cell(line, other)))))))];
   }
 

@@ -162,9 +162,10 @@
     const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
     const record = cell.querySelector("a.m")?.getAttribute("href");
     const reasons = reasonsOf(cell);
+    const marks = [...cell.querySelectorAll("small:not(:has(b))")].map((mark) => ` (${mark.textContent})`);
     const numbers = [text(".m") ? `Measured ${text(".m")}${seedsOf(cell)}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
     mark(cell.closest("td"),
-      h("p", null, numbers.join(", "), h("b", null, text(".v")), "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
+      h("p", null, numbers.join(", "), h("b", null, text(".v")), ...marks, "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
       h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink()));
   }
 
