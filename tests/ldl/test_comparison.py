@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 import time
+from collections import namedtuple
 from dataclasses import dataclass, replace
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -219,6 +222,16 @@ def test_a_fit_that_does_not_end_is_stopped(monkeypatch, rows, told):
     found = compare(X, D, methods={"Dawdles": Dawdles(rows), "AAKNN": None}, time=4, settings=2)
     assert found.left_out == {"Dawdles": told}
     assert "AAKNN" in found.means
+
+
+def test_no_fit_ends_inside_an_import_a_compiler_or_a_named_tuple():
+    def inside(module):
+        return FunctionType((lambda: sys._getframe()).__code__, {"__name__": module, "sys": sys})()
+
+    made = namedtuple("Pair", "one other").__new__.__globals__["__name__"]
+    assert comparing._can_end(inside("ldl.forests.structrf"))
+    for module in (made, "numba.core.dispatcher", "importlib._bootstrap"):
+        assert not comparing._can_end(inside(module))
 
 
 def test_with_much_more_time_a_search_is_done_again(tmp_path):

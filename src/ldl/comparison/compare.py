@@ -17,6 +17,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ PAUSE = 5.0
 """Seconds between two lines about progress."""
 LEAST_ROWS = 20
 TOO_SLOW = "too slow for the time"
+NEVER_ENDED = ("importlib", "llvmlite", "namedtuple_", "numba")
+"""Beginnings of the names of modules whose work is not ended before it is done."""
 Job = tuple[str, Contender, Task, Path | None, float]
 """Its name, the method, the task, the folder that keeps it, and CPU seconds after which it ends."""
 Done = tuple[str, Searched, str]
@@ -336,11 +339,15 @@ def _one(name: str, contender: Contender, task: Task, kept: Path | None, limit: 
 
     A search that the clock ended, with much less time than there is now, is done again.
     """
+    begun = clock.process_time()
     try:
         with _at_most(limit):
-            return name, *_kept_or_searched(name, contender, task, kept)
+            searched, told = _kept_or_searched(name, contender, task, kept)
     except _Over:
         return name, Searched([], {}, limit, TOO_SLOW), ""
+    if clock.process_time() - begun > limit:  # some code turns an end into an error of its own
+        return name, Searched([], {}, limit, TOO_SLOW), ""
+    return name, searched, told
 
 
 def _loaded_one(name: str, contender: Contender, task: Task, *others: Any) -> Done:
@@ -383,16 +390,29 @@ def _at_most(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def end(*_: Any) -> None:
-        raise _Over
+    def end(_: int, frame: FrameType | None) -> None:
+        if _can_end(frame):
+            raise _Over
 
     before = signal.signal(signal.SIGPROF, end)
-    signal.setitimer(signal.ITIMER_PROF, max(seconds, 0.001), 1.0)
+    signal.setitimer(signal.ITIMER_PROF, max(seconds, 0.001), 0.02)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, before)
+
+
+def _can_end(frame: FrameType | None) -> bool:
+    """Tell whether work may end at a frame: no import and no compiler is under way.
+
+    Nor does compiled code make its answer, a named tuple: numba would crash.
+    """
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith(NEVER_ENDED):
+            return False
+        frame = frame.f_back
+    return True
 
 
 def _missing(contender: Contender, stage: str, folds: int, kept: Path | None) -> int:
