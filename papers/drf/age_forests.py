@@ -219,7 +219,9 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
         "7": _draw_leaves,
         "8a": _draw_sizes,
         "8b": _draw_sizes,
-        "8c": _draw_widths,
+        "8c": lambda c: _draw_sizes(
+            {"varied": "label width in years", "values": c["widths"], "mae": {DLDLF: c["mae"]}}
+        ),
     }
     return {number: pens[number](content) for number, content in series.items()}
 
@@ -269,12 +271,4 @@ def _draw_sizes(content: Mapping[str, Any]) -> Any:
     panels[0].set_xlabel(content["varied"])
     panels[0].set_ylabel("MAE in years (lower is better)")
     panels[0].legend(frameon=False, fontsize=8)
-    return figure
-
-
-def _draw_widths(content: Mapping[str, Any]) -> Any:
-    figure, panels = _panels(1)
-    panels[0].plot(content["widths"], content["mae"], "-o")
-    panels[0].set_xlabel("width of the labels in years")
-    panels[0].set_ylabel("MAE in years (lower is better)")
     return figure

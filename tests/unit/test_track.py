@@ -71,14 +71,19 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
         f"| 6 | KL | {ours} | 0.16 | +25.0% | worse | no |  |",
         f"| 7 | KL | {ours} | 0.2 | +0.0% | exact | no |  |",
     ]
+    assert tags["why"] == found["lrr"].tags["why"] == "–"
     assert "prints no number of it" in found["lrr"].tags["mlflow.note.content"]
     assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]
 
 
 def test_a_number_that_is_judged_over_seeds_stands_beside_the_difference_that_it_has(uri):
-    cells = [replace(printed("kl", "0.16", "worse"), seeds=20, measured_std=0.0312)]
+    reason = {"reason": "another start", "reason_kind": "conjecture"}
+    cells = [replace(printed("kl", "0.16", "worse"), seeds=20, measured_std=0.0312, **reason)]
     sync(PAPER, TITLE, [make_unit()], uri, rows=cells)
     run = only_run(uri).data
+    assert run.tags["why"] == "conjecture: another start"
+    (used,) = only_run(uri).inputs.dataset_inputs
+    assert (used.dataset.name, run.tags["data_sha256"][:36]) == ("movie", used.dataset.digest)
     assert (run.metrics["kl"], run.metrics["kl_std"]) == pytest.approx((0.20, 0.0312))
     assert (run.tags["KL"], run.tags["KL off by"]) == (".2000±.0312", "+25.0%")
     assert "here, the mean over 20 seeds. In print it is 0.16" in run.tags["mlflow.note.content"]

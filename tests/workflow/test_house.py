@@ -175,7 +175,7 @@ IN_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){16,}")
 # Screenshots of MLflow, the only pictures that are not drawn.
 SCREENSHOTS = {
     "compare": "e3954ccc893b24cd689b40f4eca6d17baa997505a2d5cc4d0fa68bb0df615533",
-    "table": "dc217da0c0e7e23e5314af6c9e64e6250e1c10573aa0926ebcaa10ed616f6ee0",
+    "table": "2faf47c0848cf74d4d69e3e781c8b94f5ab8fcfd2f5c0d702e4e3070399f44f2",
 }
 
 

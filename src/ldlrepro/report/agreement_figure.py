@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from collections import Counter
@@ -143,10 +142,6 @@ def _drawn(page: PaperPage, printed: Sequence[VerdictRow], width: int) -> str:
             sheet.line((x, bottom), (x, bottom + 4))
             words = f"{100 * tick:,.0f}".replace("-", "−")
             sheet.text(x, bottom + 16, words, LETTERS, "middle")
-    for digit, size in itertools.product(range(2, 10), (0.01, 0.1)):
-        for tick in (_place(digit * size), _place(-digit * size)):
-            if least <= tick <= most:
-                sheet.line((across(tick), bottom), (across(tick), bottom + 3), stroke=SOFT)
     sheet.text(right, bottom + 42, "measured minus printed, % of printed:", LETTERS, "end")
     sheet.text(right, bottom + 64, "linear within 1% (shaded), then logarithmic", LETTERS, "end")
     legend: list[tuple[str, str]] = []

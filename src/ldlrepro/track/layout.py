@@ -25,7 +25,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 10
+LAYOUT = 11
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -43,9 +43,9 @@ FIRST_VIEW_TAG = "mlflow.ldlrepro.firstView"
 PRINTED, OWN, CONTROL, OTHER = "printed", "own", "control", "other"
 """Roles of a run. A table shows what is printed and the user's own; its view *all runs* the others
 too, but for controls."""
-NOT_PRINTED = ["–", "–", "not printed", "–"]
-"""Stand in for printed number, difference, verdict and what holds, for MLflow orders the columns of
-a table as its first runs have them."""
+NOT_PRINTED = ["–", "–", "not printed", "–", "–"]
+"""Stand in for printed number, difference, verdict, what holds and why not, for MLflow orders the
+columns of a table as its first runs have them."""
 ELSEWHERE = ["–", "–", "other row"]
 """The same, where another run of the method is judged by this number."""
 FIRST = ("kl", "mae")
@@ -115,7 +115,7 @@ def unit_run(
         metrics=_metrics(unit, _printed_metrics(cells), [e or 0 for _, e in spans], end or 0)
         + _curve_metrics(unit, end),
         tags=_first_tags(unit, cells, rows)
-        | {"folds done": _folds_done(unit), "role": role}
+        | {"done": _folds_done(unit), "role": role}
         | _score_tags(unit, cells)
         | {"source": unit.source}
         | {"mlflow.note.content": _description(name, unit, cells, role)}
@@ -134,12 +134,15 @@ def _role(unit: UnitScores, cells: Sequence[VerdictRow], own: Collection[str]) -
 def _name(unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictRow]) -> str:
     """Return the name that the paper prints, if it prints one: first what tells runs apart.
 
-    A variant and a protocol beside the paper's own are named, so that no two runs look the same.
+    A protocol beside the paper's own is named, and a variant where another run has the same name,
+    so that no two runs look the same: MLflow cuts off what is longer than some 22 letters.
     """
     method, setting = unit.method, ""
     if cells:
         cell = min(cells, key=lambda cell: bool(cell.setting))
-        variant = unit.method.partition("@")[2]
+        place = (cell.method, cell.setting, unit.protocol, unit.dataset)
+        same = (r for r in rows if (r.method, r.setting, r.protocol, r.unit_dataset) == place)
+        variant = unit.method.partition("@")[2] if len({row.unit_key for row in same}) > 1 else ""
         method, setting = cell.method + f" ({variant})" * bool(variant), cell.setting
     beside = "" if unit.protocol in {row.paper for row in rows} else unit.protocol
     return ", ".join(filter(None, [setting, method, unit.dataset, beside]))
@@ -186,7 +189,7 @@ def title_of(measure: str) -> str:
 def _first_columns(measure: str) -> list[str]:
     """Return the tags that a table begins with."""
     title = title_of(measure)
-    return [title, f"{title} in print", f"{title} off by", f"{title} verdict", "holds"]
+    return [title, f"{title} in print", f"{title} off by", f"{title} verdict", "holds", "why"]
 
 
 def _first_tags(
@@ -198,9 +201,10 @@ def _first_tags(
     shown = narrow(_ours(unit, measure, cells))
     cell = next((cell for cell in cells if cell.metric == measure), None)
     if cell:
-        beside = [cell.printed, _percent(cell), cell.verdict, _holding(cells)]
+        why = f"{cell.reason_kind}: {cell.reason}" if cell.reason_kind else "–"
+        beside = [cell.printed, _percent(cell), cell.verdict, _holding(cells), why]
     elif cells:
-        beside = [*ELSEWHERE, _holding(cells)]
+        beside = [*ELSEWHERE, _holding(cells), "–"]
     else:
         beside = NOT_PRINTED * bool(rows)
     names = zip(_first_columns(measure), [shown, *beside], strict=False)
@@ -346,7 +350,7 @@ def _view_state(
     are rounded. Columns that no run has are not shown.
     """
     first = _first_measure(better)
-    shown = [*(_first_columns(first) if first else []), "folds done"]
+    shown = [*(_first_columns(first) if first else []), "done"]
     shown += [title_of(name) for name in better if name != first]
     where = f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'"
     where += "".join(f" AND tags.role != '{role}'" for role in without)

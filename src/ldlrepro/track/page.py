@@ -30,7 +30,9 @@ from ldlrepro.track.store import (
 HOST = "127.0.0.1"
 # Without it MLflow offers its pages for language models until somebody chooses the others.
 TRAINING = "workflowType=machine_learning"
-SCRIPT = """<style>[data-assistant-ui] { display: none !important }</style><script>
+# Everybody who opens a table would be asked at once whether to override it.
+SCRIPT = """<style>[data-assistant-ui], div[role][data-component-id$=".shared_view.banner"]
+{ display: none !important }</style><script>
 // MLflow's assistant would open beside a first page, over a quarter of the window.
 localStorage.setItem("mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true");
 // The choice that MLflow's switch "Model training" keeps.

@@ -266,7 +266,7 @@ def _bring_in_line(
 
 
 def _write(client: Any, experiment: str, plan: TrackedRun) -> str:
-    from mlflow.entities import Metric, Param
+    from mlflow.entities import Dataset, DatasetInput, Metric, Param
 
     for path in plan.files:
         existing(path)
@@ -277,6 +277,9 @@ def _write(client: Any, experiment: str, plan: TrackedRun) -> str:
     # The client splits what is more than one request may hold.
     metrics = [Metric(*item) for item in plan.metrics]
     client.log_batch(run, metrics, [Param(*item) for item in plan.params.items()])
+    if digest := plan.tags.get("data_sha256"):
+        data = Dataset(plan.params["dataset"], digest[:36], "ldlrepro", plan.params["dataset"])
+        client.log_inputs(run, datasets=[DatasetInput(data)])
     client.set_terminated(run, "FAILED" if plan.failed else "FINISHED", plan.end_ms)
     return run
 
