@@ -180,12 +180,12 @@ def test_a_promising_method_goes_before_cheaper_ones_and_a_slow_one_last(monkeyp
     monkeypatch.setattr(comparing, "_one", outcome)
     grown = (len(tasks[0].train) / len(inside)) ** comparing.GROWTH
     one = 5 * (len(tasks[0].splits()) + 1) * grown  # CPU seconds of a method of one second a fit
-    share = comparing.FOR_DEFAULTS * comparing.FOR_ONE
-    arena = comparing.Arena(methods=list(seconds), time=2 * one / share)
+    equal = (len(seconds) + 1) * one / comparing.FOR_DEFAULTS
+    arena = comparing.Arena(methods=list(seconds), time=2 * equal)
     going, left_out = arena._in_order(tasks, None)
     names = [one.name for one in going]
     assert names[:2] == [MEAN, "SABFGS"]
-    assert names[-1] == "StructRF", "it alone would take more than its share"
+    assert names[-1] == "StructRF", "it would take more than an equal share"
     assert left_out == {}
 
 

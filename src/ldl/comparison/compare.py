@@ -191,7 +191,8 @@ class Arena:
         """Return methods, the most promising first, and why others are left out.
 
         The cost and the loss of each are foreseen by a fit to few training rows, scored on others
-        of them. Finished folds cost nothing. Methods that seem to need too much time come last.
+        of them. Finished folds cost nothing. Methods that seem to need more than an equal share of
+        the time come last.
         """
         contenders, task = chosen(self.methods), tasks[0]
         missing = {one.name: _missing(one, "default", self.folds, kept) for one in contenders}
@@ -202,13 +203,14 @@ class Arena:
         outcomes = self._tried(others, replace(task, train=few, test=held, settings=1))
         grown = max(1.0, len(task.train) / len(few)) ** GROWTH
         fits = grown * (len(task.splits()) + 1)  # as many fits of this size take as long as a fold
+        equal = self._for_one / FOR_ONE / len(contenders)
         order, left_out = dict.fromkeys(free, (False, -math.inf)), dict[str, str]()
         for one in others:
             outcome = outcomes.get(one.name)
             if outcome and outcome.found:
                 fit = outcome.found["default"]
                 cost = (fit.fit_s + fit.predict_s) * fits * missing[one.name]
-                order[one.name] = (cost > self._for_one, task.loss(task.D[held], fit.P))
+                order[one.name] = (cost > equal, task.loss(task.D[held], fit.P))
             else:
                 left_out[one.name] = outcome.error if outcome else "too little time to try it"
         going = [one for one in contenders if one.name in order]
