@@ -404,8 +404,8 @@ def test_a_gain_over_the_mean_that_chance_could_give_is_called_so(checkout, spre
     seconds = {"near": 9.0, "far": 7.0, "mean": 0.0}
     found = advice.SameFolds("tiny", "kl", scores, seconds, "mean", train=80, test=20, apart=False)
     said = advice._advice(checkout.project.data_set("toy"), found).said
-    tied = ", or the cheapest that is tied with it: far with 1.190, 7 s of CPU time. "
-    assert f"Use near{tied if chance else ': no other method is tied with it. '}" in said
+    opening = "No method is surely better here" if chance else "Use near: no other method is tied"
+    assert said.startswith(opening)
     assert ("Chance alone could give that gain." in said) == chance
 
 

@@ -81,7 +81,7 @@ def test_a_number_that_is_judged_over_seeds_stands_beside_the_difference_that_it
     cells = [replace(printed("kl", "0.16", "worse"), seeds=20, measured_std=0.0312, **reason)]
     sync(PAPER, TITLE, [make_unit()], uri, rows=cells)
     run = only_run(uri).data
-    assert run.tags["why"] == "conjecture: another start"
+    assert run.tags["why"] == "another start"
     (used,) = only_run(uri).inputs.dataset_inputs
     assert (used.dataset.name, run.tags["data_sha256"][:36]) == ("movie", used.dataset.digest)
     assert (run.metrics["kl"], run.metrics["kl_std"]) == pytest.approx((0.20, 0.0312))

@@ -225,8 +225,11 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
     def with_mean(name: str) -> str:
         return f"{spoken(name)} with {found.means[name]:#.4g}"
 
+    opening = use(found.first, found.tied_seconds, with_mean)
+    if found.p(found.mean) > ALPHA:
+        opening = "No method is surely better here than the mean of the training labels."
     said = (
-        f"{use(found.first, found.tied_seconds, with_mean)} "
+        f"{opening} "
         f"On {data_set.title} the {titled(found.measure)} of {spoken(found.first)} is "
         f"{found.means[found.first]:#.4g}, "
         f"{found.gain(found.first):.0%} better than the mean of the training labels "

@@ -192,7 +192,7 @@ def baselines(args: argparse.Namespace) -> int:
     listed = lines if args.all else lines[: len(citable)]
     answer(args, lines, " ".join([*said, of_persons(found)]), first, listed)
     if worse:
-        print("\n* worse than the mean of the training labels on the same folds")
+        print("\n* worse than the mean of the training labels, where that ran on the same folds")
     return 0
 
 

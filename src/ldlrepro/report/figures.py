@@ -116,11 +116,8 @@ def _finding(page: PaperPage, curve: Curve, dataset: str) -> str:
     low, high = sorted((means[best], means[worst]))
     spread = statistics.stdev(values) if len(values) > 1 else 0.0
     lies = f"It lies between {low:.4g} and {high:.4g}"
-    if high - low < spread:
-        varied = " or ".join(in_words(name) for name in (curve.x, curve.line) if name)
-        return f"{measure} hardly changes with {varied}. {lies}, less than one deviation. "
     line = f" and {in_words(curve.line)} {best[0]}" if curve.line else ""
-    apart = f", {(high - low) / spread:.1f} deviations over folds" if spread else ""
+    apart = f", {(high - low) / spread:.1f} standard deviations over folds" if spread else ""
     return f"{measure} is best at {in_words(curve.x)} {best[1]}{line}. {lies}{apart}. "
 
 

@@ -123,13 +123,14 @@ class Standings:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Return its lines for a table; without a rank, what is shown and not compared."""
+        tested = not self.compared.refusal
         return [
             {
                 "method": line.contestant.id,
                 "rank": round(line.rank, 3) if line.rank is not None else None,
                 "gain": None if line.gain is None else round(line.gain, 3),
-                "beats": line.better_than if line.rank is not None else None,
-                "beaten by": line.worse_than if line.rank is not None else None,
+                "beats": line.better_than if tested and line.rank is not None else None,
+                "beaten by": line.worse_than if tested and line.rank is not None else None,
                 "note": line.contestant.note or "settings by print" * line.contestant.by_print,
                 "ranked on": len(self.datasets) if line.rank is not None else 0,
                 "needs": self.needs if line.rank is not None else None,

@@ -98,20 +98,24 @@ def methods_figure(page: PaperPage) -> Figure | None:
 def _finding(
     drawn: Mapping[str, Sequence[float | None]], own: Sequence[str], names: Mapping[str, str]
 ) -> str:
-    """Say which method comes first on how much, and where the first of the paper's own comes."""
-    placed = [*drawn]
-    columns = len(drawn[placed[0]])
+    """Say which method comes first, and where the first of the paper's own comes.
 
-    def named(name: str) -> str:
-        has = sum(value is not None for value in drawn[name])
-        return names[name] + (f", which has {has} of the columns," if has < columns else "")
-
-    first = f"{named(placed[0])} comes first of {len(placed)} methods"
-    first += f" over {columns} columns" if columns > 1 else ""
-    if placed[0] in own[:1]:
+    All are compared on the columns of the paper's own, or else of the first.
+    """
+    lead = own[0] if own else next(iter(drawn))
+    has = [value is not None for value in drawn[lead]]
+    cut = {name: [v for v in compress(line, has) if v is not None] for name, line in drawn.items()}
+    full = {name: line for name, line in cut.items() if len(line) == sum(has)}
+    best = [min(column) for column in zip(*full.values(), strict=True)]
+    placed = sorted(full, key=lambda name: _behind(full[name], best))
+    first = f"{names[placed[0]]} comes first of {len(placed)} methods"
+    first += f" over {len(best)} columns" if len(best) > 1 else ""
+    first += ", which all of these have" if len(placed) < len(drawn) else ""
+    mine = next((name for name in placed if name in own), None)
+    if placed[0] == mine:
         return f"{first}; it is the paper's own."
-    if own:
-        first += f", and the paper's own {named(own[0])} is number {placed.index(own[0]) + 1}"
+    if mine:
+        first += f", and the paper's own {names[mine]} is number {placed.index(mine) + 1}"
     return f"{first}."
 
 

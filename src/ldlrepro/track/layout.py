@@ -201,7 +201,7 @@ def _first_tags(
     shown = narrow(_ours(unit, measure, cells))
     cell = next((cell for cell in cells if cell.metric == measure), None)
     if cell:
-        why = f"{cell.reason_kind}: {cell.reason}" if cell.reason_kind else "–"
+        why = cell.reason if cell.reason_kind else "–"
         beside = [cell.printed, _percent(cell), cell.verdict, _holding(cells), why]
     elif cells:
         beside = [*ELSEWHERE, _holding(cells), "–"]
