@@ -112,7 +112,10 @@ def blocks(cell: str, facts: Mapping[str, Any]) -> dict[str, list[str]]:
 
     The first one answers; what keeps a number from holding stands before what the verdict is worth.
     """
-    numbers = f"{cell} {SAID.get(facts['verdict'], 'is ' + facts['verdict'])}: {_numbers(facts)}."
+    said = SAID.get(facts["verdict"], f"is {facts['verdict']}")
+    if facts["verdict"] == NOT_RUN and facts.get("measured") is not None:
+        said = "is not judged"
+    numbers = f"{cell} {said}: {_numbers(facts)}."
     answer = [numbers, *filter(None, [facts.get("holds")])]
     why, settings, near = [], [*filter(None, [facts.get("choice")])], [_deviation(facts)]
     if reason := facts.get("reason"):
