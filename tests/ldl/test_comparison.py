@@ -234,6 +234,15 @@ def test_no_fit_ends_inside_an_import_a_compiler_or_a_named_tuple():
         assert not comparing._can_end(inside(module))
 
 
+def test_a_cheap_search_leaves_its_time_to_dear_ones():
+    assert comparing._shares({"dear": 90.0, "cheap": 1.0}, 20.0) == {"cheap": 2.0, "dear": 18.0}
+    assert comparing._shares({"dear": 90.0, "as dear": 90.0}, 20.0) == {
+        "dear": 10.0,
+        "as dear": 10.0,
+    }
+    assert min(comparing._shares({"dear": 90.0, "cheap": 1.0}, 0.0).values()) > 0
+
+
 def test_with_much_more_time_a_search_is_done_again(tmp_path):
     contender = KNOWN["AAKNN"]
     short, long = replace(TASK, seconds=1e-9), replace(TASK, seconds=60.0)

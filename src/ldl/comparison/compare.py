@@ -38,9 +38,9 @@ COMPILING = 10.0
 """CPU seconds that a method may take to load and compile, before this fit."""
 GROWTH = 1.5
 """Power of the number of rows by which the cost of a fit is taken to grow."""
-FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.4, 0.7
+FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.2, 0.7
 """Shares of the time for these fits and for runs with defaults, and of the rest for tuning."""
-FOR_ONE = 0.2
+FOR_ONE = 0.4
 """Share of the time for runs with defaults that a single method may take."""
 LEAST = 1e-9
 """Seconds of a search when the time is over; 0 would ask for the defaults alone."""
@@ -167,14 +167,16 @@ class Arena:
         leaders += [one for one in others if not _missing(one, "tuned", self.folds, kept)]
         left = max(0.0, self.time - (clock.monotonic() - self.started)) * self.workers
         pace = min(1.0, cpu / wall)  # CPU seconds in a second of this machine, which may be busy
-        each = max(LEAST, FOR_TUNING * pace * left / max(1, len(leaders) * (self.folds + 1)))
-        longer = [replace(task, seconds=each) for task in tasks]
-        found |= self._searched(leaders, longer, kept)
+        seconds = _shares(
+            {one.name: self.settings * _cost(found[one.name]) for one in leaders},
+            FOR_TUNING * pace * left / (self.folds + 1),
+        )
+        found |= self._searched(leaders, tasks, kept, seconds=seconds)
         entries = [Entry(one, found[one.name], one in leaders) for one in contenders]
         result = Comparison(X, D, outer, self.measure, entries, left_out)
         winner = next(entry for entry in entries if entry.name == result.winner)
         every = np.arange(len(X))
-        budget = each if winner.tuned else 0.0
+        budget = seconds[winner.name] if winner.tuned else 0.0
         whole = replace(tasks[0], train=every, test=every[:1], seconds=budget)
         last: Job = (f"{winner.name}.all", winner.contender, whole, kept, math.inf)
         ((_, final),) = self._run([last], 1)
@@ -242,17 +244,19 @@ class Arena:
         kept: Path | None,
         share: float = math.inf,
         limit: float = math.inf,
+        seconds: Mapping[str, float] | None = None,
     ) -> dict[str, list[Searched]]:
         """Return what each method finds, fold by fold; only those that end in a share of the time.
 
-        The mean, and methods whose folds are kept, always do.
+        The mean, and methods whose folds are kept, always do. ``seconds`` are for the search of
+        each; without them the defaults run.
         """
         sure = {one.name for one in contenders if self._is_free(one, kept)}
-        jobs: list[Job] = [
-            (f"{one.name}.{fold}", one, task, kept, math.inf if one.name in sure else limit)
-            for one in contenders
-            for fold, task in enumerate(tasks)
-        ]
+        jobs: list[Job] = []
+        for one in contenders:
+            own = [replace(task, seconds=seconds[one.name]) for task in tasks] if seconds else tasks
+            most = math.inf if one.name in sure else limit
+            jobs += [(f"{one.name}.{fold}", one, task, kept, most) for fold, task in enumerate(own)]
         found, slow = dict[str, Searched](), set[str]()
         for name, searched in self._run(self._in_time(jobs, share, sure, slow), len(jobs)):
             if searched.error == TOO_SLOW:
@@ -334,6 +338,21 @@ def demand_enough(rows: int, groups: np.ndarray | None, folds: int) -> None:
 def _mean_loss(found: Sequence[Searched]) -> float:
     """Return the mean loss over folds, on held-out rows."""
     return float(np.mean([one.loss for one in found]))
+
+
+def _cost(found: Sequence[Searched]) -> float:
+    """Return the mean CPU seconds that a fold took."""
+    fits = [fit.fit_s + fit.predict_s for one in found for fit in one.found.values()]
+    return float(np.mean([one.search_s for one in found]) + np.mean(fits or [0.0]))
+
+
+def _shares(costs: Mapping[str, float], room: float) -> dict[str, float]:
+    """Divide seconds equally, but give none what it cannot use: twice its foreseen cost."""
+    shares = {}
+    for place, name in enumerate(sorted(costs, key=lambda name: costs[name])):
+        shares[name] = max(LEAST, min(2 * costs[name], room / (len(costs) - place)))
+        room -= shares[name]
+    return shares
 
 
 def _one(name: str, contender: Contender, task: Task, kept: Path | None, limit: float) -> Done:
