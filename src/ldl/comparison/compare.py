@@ -160,7 +160,7 @@ class Arena:
         left_out |= dict.fromkeys(unfinished, "too little time")
         contenders = [one for one in contenders if one.name in found]
         wall = (clock.monotonic() - begun) * self.workers
-        cpu = sum(one.search_s for each in found.values() for one in each)
+        cpu = sum(_cost(each) * self.folds for each in found.values())
         order = sorted(contenders, key=lambda one: _mean_loss(found[one.name]))
         tunable = [one for one in order if one.space and one.name != MEAN]
         leaders, others = tunable[:LEADERS], tunable[LEADERS:]
