@@ -154,7 +154,7 @@ class Arena:
         kept = self._kept(tasks)
         contenders, left_out = self._in_order(tasks, kept)
         begun = clock.monotonic()
-        limit = self._for_one / self.folds
+        limit = FOR_ONE * self._for_defaults / self.folds
         found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS, limit)
         unfinished = {one.name for one in contenders} - found.keys()
         left_out |= dict.fromkeys(unfinished, "too little time")
@@ -205,7 +205,7 @@ class Arena:
         outcomes = self._tried(others, replace(task, train=few, test=held, settings=1))
         grown = max(1.0, len(task.train) / len(few)) ** GROWTH
         fits = grown * (len(task.splits()) + 1)  # as many fits of this size take as long as a fold
-        equal = self._for_one / FOR_ONE / len(contenders)
+        equal = self._for_defaults / len(contenders)
         order, left_out = dict.fromkeys(free, (False, -math.inf)), dict[str, str]()
         for one in others:
             outcome = outcomes.get(one.name)
@@ -219,9 +219,9 @@ class Arena:
         return sorted(going, key=lambda one: order[one.name]), left_out
 
     @property
-    def _for_one(self) -> float:
-        """CPU seconds that the defaults of a single method may take."""
-        return FOR_ONE * FOR_DEFAULTS * self.time * self.workers
+    def _for_defaults(self) -> float:
+        """CPU seconds that all runs with defaults may take."""
+        return FOR_DEFAULTS * self.time * self.workers
 
     def _tried(self, contenders: Sequence[Contender], trial: Task) -> dict[str, Searched]:
         """Return what a fit to few rows gives, method by method, or why there is none.
@@ -356,10 +356,7 @@ def _shares(costs: Mapping[str, float], room: float) -> dict[str, float]:
 
 
 def _one(name: str, contender: Contender, task: Task, kept: Path | None, limit: float) -> Done:
-    """Do a task, or find it done; a longer search goes on from one with the defaults alone.
-
-    A search that the clock ended, with much less time than there is now, is done again.
-    """
+    """Do a task, or find it done, within a limit of CPU seconds."""
     begun = clock.process_time()
     try:
         with _at_most(limit):
@@ -382,6 +379,10 @@ def _loaded_one(name: str, contender: Contender, task: Task, *others: Any) -> Do
 def _kept_or_searched(
     name: str, contender: Contender, task: Task, kept: Path | None
 ) -> tuple[Searched, str]:
+    """Find a task done, or do it; a longer search goes on from one with the defaults alone.
+
+    A search that the clock ended, with much less time than there is now, is done again.
+    """
     if kept is None:
         return search(contender, task), ""
     code = _code(contender)
