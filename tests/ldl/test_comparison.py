@@ -217,7 +217,8 @@ class Dawdles(LDLEstimator):
 def test_a_fit_that_does_not_end_is_stopped(monkeypatch, rows, told):
     inside, _ = replace(TASK, train=outer_folds(len(X), None, 5, 0)[0][0]).splits()[0]
     assert len(inside) <= 80 < len(D) * 4 / 5, "it is slow at once, or only with all training rows"
-    monkeypatch.setattr(comparing, "COMPILING", 0.0)
+    monkeypatch.setattr(comparing, "COMPILING", 0.5)
+    monkeypatch.setattr(comparing, "FOR_ONE", 4.0)
     monkeypatch.setattr(comparing.clock, "monotonic", itertools.count(0, 1e-6).__next__)
     found = compare(X, D, methods={"Dawdles": Dawdles(rows), "AAKNN": None}, time=4, settings=2)
     assert found.left_out == {"Dawdles": told}
