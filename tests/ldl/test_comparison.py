@@ -197,6 +197,18 @@ def test_a_fit_that_takes_longer_than_foreseen_does_not_stretch_the_time(monkeyp
     assert found.sentence.startswith("No method had the time to run.")
 
 
+def test_time_that_tuning_leaves_goes_to_methods_that_had_none(monkeypatch):
+    known = [KNOWN["AAKNN"], KNOWN["Ridge"], KNOWN[MEAN]]
+    monkeypatch.setattr(comparing.Arena, "_in_order", lambda *_: (known, {}))
+    monkeypatch.setattr(comparing, "FOR_TRIALS", 0.0)
+    monkeypatch.setattr(comparing, "FOR_DEFAULTS", 0.0)
+    found = compare(X, D, time=100)
+    assert found.left_out == {}
+    assert {entry.name: entry.kind for entry in found.entries} == {
+        one.name: "default" for one in known
+    }
+
+
 @dataclass(eq=False, repr=False)
 class Dawdles(LDLEstimator):
     """Takes a minute for more than so many rows."""

@@ -42,6 +42,8 @@ FOR_TRIALS, FOR_DEFAULTS, FOR_TUNING = 0.3, 0.2, 0.7
 """Shares of the time for these fits and for runs with defaults, and of the rest for tuning."""
 FOR_ONE = 0.4
 """Share of the time for runs with defaults that a single method may take."""
+LATEST = 0.8
+"""Share of the time until which methods that had none are begun, after the leaders are tuned."""
 LEAST = 1e-9
 """Seconds of a search when the time is over; 0 would ask for the defaults alone."""
 MUCH_LESS = 0.2
@@ -106,7 +108,8 @@ class Arena:
     Every method runs with its defaults on every outer fold. The six that do best on rows held out
     of the training rows are tuned on such rows. Tested rows decide nothing but the final order.
     Where time is short, methods that do badly with few rows are left out first, and those that
-    would take too long. They are named. Methods whose folds ``store`` has always take part.
+    would take too long; if tuning leaves time, they still run with their defaults. What is left out
+    is named. Methods whose folds ``store`` has always take part.
 
     Parameters
     ----------
@@ -140,7 +143,7 @@ class Arena:
     random_state: int = 0
     store: str | Path | None = None
     verbose: bool = False
-    started: float = field(default_factory=clock.monotonic, init=False, repr=False)
+    started: float = field(default_factory=lambda: clock.monotonic(), init=False, repr=False)
 
     def compare(self, X: Any, D: Any, groups: Any = None) -> Comparison:
         """Compare methods on features and label distributions."""
@@ -156,12 +159,10 @@ class Arena:
         begun = clock.monotonic()
         limit = FOR_ONE * self._for_defaults / self.folds
         found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS, limit)
-        unfinished = {one.name for one in contenders} - found.keys()
-        left_out |= dict.fromkeys(unfinished, "too little time")
-        contenders = [one for one in contenders if one.name in found]
         wall = (clock.monotonic() - begun) * self.workers
         cpu = sum(_cost(each) * self.folds for each in found.values())
-        order = sorted(contenders, key=lambda one: _mean_loss(found[one.name]))
+        ready = [one for one in contenders if one.name in found]
+        order = sorted(ready, key=lambda one: _mean_loss(found[one.name]))
         tunable = [one for one in order if one.space and one.name != MEAN]
         leaders, others = tunable[:LEADERS], tunable[LEADERS:]
         leaders += [one for one in others if not _missing(one, "tuned", self.folds, kept)]
@@ -172,7 +173,14 @@ class Arena:
             FOR_TUNING * pace * left / (self.folds + 1),
         )
         found |= self._searched(leaders, tasks, kept, seconds=seconds)
-        entries = [Entry(one, found[one.name], one in leaders) for one in contenders]
+        late = [one for one in contenders if one.name not in found]
+        limit = max(0.0, LATEST * self.time - (clock.monotonic() - self.started)) * self.workers
+        found |= self._searched(late, tasks, kept, LATEST, limit / (2 * self.folds))
+        unfinished = [one.name for one in late if one.name not in found]
+        left_out |= dict.fromkeys(unfinished, "too little time")
+        entries = [
+            Entry(one, found[one.name], one in leaders) for one in contenders if one.name in found
+        ]
         result = Comparison(X, D, outer, self.measure, entries, left_out)
         winner = next(entry for entry in entries if entry.name == result.winner)
         every = np.arange(len(X))
