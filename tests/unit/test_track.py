@@ -55,22 +55,20 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     assert found["knn"].metrics["printed/kl"] == 0.16
     assert found["knn"].metrics["difference/kl"] == 0.25
     tags = found["knn"].tags
-    assert re.fullmatch(r"\.\d{4}±\.\d{4}", tags["KL"])
+    assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4}", tags["KL"])
     assert {name: tags[f"KL {name}"] for name in ("in print", "off by", "verdict")} == {
         "in print": "0.16",
         "off by": "+25.0%",
         "verdict": "worse",
     }
     assert tags["holds"] == "0 of 2"
-    ours = tags["KL"].replace(".", "0.").replace("±", " ± ")
-    said, _, why, _, ran, *table = tags["mlflow.note.content"].splitlines()
+    said, _, why, _, ran, _, means, _, first, second = tags["mlflow.note.content"].splitlines()
     assert said.startswith("KL is 0.2 here. In print it is 0.16 (+25.0%): worse. **0 of 2")
     assert ran.startswith("**kNN, movie, ten_fold** ran as `knn` under the protocol")
     assert why == 'Why? `ldlrepro explain "structrf/6/Movie/kNN/kl"`'
-    assert table[-2:] == [
-        f"| 6 | KL | {ours} | 0.16 | +25.0% | worse | no |  |",
-        f"| 7 | KL | {ours} | 0.2 | +0.0% | exact | no |  |",
-    ]
+    assert means == "Means, ± the deviation over folds:"
+    assert first == f"- Table 6, KL: {tags['KL']}, in print 0.16 (+25.0%): worse"
+    assert second == f"- Table 7, KL: {tags['KL']}, in print 0.2 (+0.0%): exact"
     assert tags["why"] == found["lrr"].tags["why"] == "–"
     assert "prints no number of it" in found["lrr"].tags["mlflow.note.content"]
     assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]
@@ -81,12 +79,15 @@ def test_a_number_that_is_judged_over_seeds_stands_beside_the_difference_that_it
     cells = [replace(printed("kl", "0.16", "worse"), seeds=20, measured_std=0.0312, **reason)]
     sync(PAPER, TITLE, [make_unit()], uri, rows=cells)
     run = only_run(uri).data
-    assert run.tags["why"] == "another start"
+    assert run.tags["why"] == "conjecture"
     (used,) = only_run(uri).inputs.dataset_inputs
     assert (used.dataset.name, run.tags["data_sha256"][:36]) == ("movie", used.dataset.digest)
     assert (run.metrics["kl"], run.metrics["kl_std"]) == pytest.approx((0.20, 0.0312))
-    assert (run.tags["KL"], run.tags["KL off by"]) == (".2000±.0312", "+25.0%")
-    assert "here, the mean over 20 seeds. In print it is 0.16" in run.tags["mlflow.note.content"]
+    assert (run.tags["KL"], run.tags["KL off by"]) == ("0.2000 ± 0.0312", "+25.0%")
+    note = run.tags["mlflow.note.content"]
+    assert "here, the mean over 20 seeds. In print it is 0.16" in note
+    assert "Why? another start.\n\nMore: `ldlrepro explain" in note
+    assert "Means over 20 seeds, ± the deviation over the folds of one seed:" in note
 
 
 def test_a_table_shows_what_is_printed_and_the_users_own_and_a_second_view_the_others(uri):

@@ -17,7 +17,6 @@ from ldlrepro.track.layout import (
     chosen,
     mean_and_deviation,
     named_views,
-    narrow,
     rounded,
     sha256,
     table_state,
@@ -83,14 +82,13 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
     }
     shown = {measure: mean_and_deviation(scores[measure]) for measure in scores}
     seconds = f"{costs['fit_seconds']:.2g}" if costs else "–"
-    first = (narrow(shown["kl"]), f"{1 - means['kl'] / floor:.0%}", seconds, kind)
+    first = (shown["kl"], f"{1 - means['kl'] / floor:.0%}", seconds, kind)
     note = [
         f"`{method}`, {kind}, on `{dataset}` in the arena, where all methods have the same tuning: "
         f"KL {first[1]} below that of the training mean, over {len(rows)} folds.",
-        "\nBeside the other methods: `ldlrepro recommend`\n",
-        "| measure | mean ± deviation over folds |\n|---|---|",
+        "\nBeside the other methods: `ldlrepro recommend`\n\nMeans, ± the deviation over folds:\n",
     ]
-    note += [f"| {title_of(measure)} | {text} |" for measure, text in shown.items()]
+    note += [f"- {title_of(measure)}: {text}" for measure, text in shown.items()]
     errors = [error for error in rows["error"] if error]
     summary = {**means, **spreads, **costs}
     return TrackedRun(
@@ -110,7 +108,7 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
             for measure, values in scores.items()
             for fold, value in zip(rows["fold"], values, strict=True)
         ],
-        tags={title_of(measure): narrow(text) for measure, text in shown.items()}
+        tags={title_of(measure): text for measure, text in shown.items()}
         | dict(zip(FIRST_COLUMNS, first, strict=True))
         | {"source": source, "role": CONTROL if method == MEAN else OTHER}
         | {"mlflow.note.content": "\n".join(note)}

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.catalogue.claims import KINDS
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
@@ -25,7 +26,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 11
+LAYOUT = 12
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -40,12 +41,19 @@ VIEW_TAG = "mlflow.sharedViewState."
 """Where MLflow's run table keeps saved views, as the page itself writes them."""
 FIRST_VIEW_TAG = "mlflow.ldlrepro.firstView"
 """The view of an experiment that a reader sees first. The list hides tags with this beginning."""
+WIDTHS = {
+    **{"print": 100, "by": 95, "verdict": 100, "why": 110, "done": 85, "holds": 80},
+    **{"gain": 85, "fit": 120, "kind": 90, "source": 90},
+}
+"""Last word of a column -> its width in a run table, in pixels. All others are means."""
+WIDTH_OF_A_MEAN = 150
+# Without it MLflow offers its pages for language models until somebody chooses the others.
+TRAINING = "workflowType=machine_learning"
 PRINTED, OWN, CONTROL, OTHER = "printed", "own", "control", "other"
 """Roles of a run. A table shows what is printed and the user's own; its view *all runs* the others
 too, but for controls."""
 NOT_PRINTED = ["–", "–", "not printed", "–", "–"]
-"""Stand in for printed number, difference, verdict, what holds and why not, for MLflow orders the
-columns of a table as its first runs have them."""
+"""Stand in for printed number, difference, verdict, why not, and what holds."""
 ELSEWHERE = ["–", "–", "other row"]
 """The same, where another run of the method is judged by this number."""
 FIRST = ("kl", "mae")
@@ -189,7 +197,7 @@ def title_of(measure: str) -> str:
 def _first_columns(measure: str) -> list[str]:
     """Return the tags that a table begins with."""
     title = title_of(measure)
-    return [title, f"{title} in print", f"{title} off by", f"{title} verdict", "holds", "why"]
+    return [title, f"{title} in print", f"{title} off by", f"{title} verdict", "why", "holds"]
 
 
 def _first_tags(
@@ -198,13 +206,13 @@ def _first_tags(
     """Return what a reader looks for first, rounded: run pages and tables begin with it."""
     printed = _printed_measures(rows, unit.protocol, unit.dataset, unit.scores)
     measure = _first_measure(printed or unit.scores)
-    shown = narrow(_ours(unit, measure, cells))
+    shown = _ours(unit, measure, cells)
     cell = next((cell for cell in cells if cell.metric == measure), None)
     if cell:
-        why = cell.reason if cell.reason_kind else "–"
-        beside = [cell.printed, _percent(cell), cell.verdict, _holding(cells), why]
+        why = KINDS[cell.reason_kind] if cell.reason_kind else "–"
+        beside = [cell.printed, _percent(cell), cell.verdict, why, _holding(cells)]
     elif cells:
-        beside = [*ELSEWHERE, _holding(cells), "–"]
+        beside = [*ELSEWHERE, "–", _holding(cells)]
     else:
         beside = NOT_PRINTED * bool(rows)
     names = zip(_first_columns(measure), [shown, *beside], strict=False)
@@ -232,13 +240,6 @@ def _ours(unit: UnitScores, measure: str, cells: Sequence[VerdictRow]) -> str:
     return mean_and_deviation(unit.scores.get(measure, ()))
 
 
-def narrow(shown: str) -> str:
-    """Leave out zeros and spaces: MLflow cuts off what is wider than some twelve letters."""
-    if shown.startswith("0."):
-        return shown.replace(" ± 0.", "±.").removeprefix("0")
-    return "±".join(f"{float(number):.2f}" for number in shown.split(" ± ") if number)
-
-
 def _percent(cell: VerdictRow) -> str:
     return "" if cell.difference is None else f"{100 * cell.difference:+.1f}%"
 
@@ -246,7 +247,7 @@ def _percent(cell: VerdictRow) -> str:
 def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
     """Return what is read in a table: means with standard deviations, and verdicts."""
     tags = {f"{title_of(cell.metric)} verdict": cell.verdict for cell in reversed(cells)}
-    shown = {name: narrow(_ours(unit, name, cells)) for name in unit.scores}
+    shown = {name: _ours(unit, name, cells) for name in unit.scores}
     return tags | {title_of(name): text for name, text in shown.items() if text}
 
 
@@ -263,25 +264,30 @@ def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role:
             f"Beside the other methods: `ldlrepro leaderboard --protocol {unit.protocol}`"
         )
     first = min(cells, key=lambda cell: cell.metric not in FIRST)
-    over = f", the mean over {first.seeds} seeds" * bool(first.seeds)
-    head = "table | measure | ours, ± over folds | printed | off by | verdict | holds | evidence"
+    over, folds = "", "folds"
+    if first.seeds:
+        over, folds = f" over {first.seeds} seeds", "the folds of one seed"
+    why = f"Why? {first.reason}.\n\nMore:" if first.reason_kind else "Why?"
     lines = [
-        f"{cell.table} | {title_of(cell.metric)} | "
-        f"{_ours(unit, cell.metric, cells)} | {cell.printed} | "
-        f"{_percent(cell)} | {cell.verdict} | {'yes' if cell.holds else 'no'} | {cell.evidence}"
+        f"- Table {cell.table}, {title_of(cell.metric)}: {_ours(unit, cell.metric, cells)}, "
+        f"in print {cell.printed} ({_percent(cell) or 'zero'}): {cell.verdict}"
+        + f", {cell.evidence}" * bool(cell.evidence)
+        + ", **holds**" * cell.holds
         for cell in cells
     ]
     return "\n".join(
         [
-            f"{title_of(first.metric)} is {first.measured:.4g} here{over}. In print it is "
-            f"{first.printed} ({_percent(first) or 'zero'}): {first.verdict}. "
+            f"{title_of(first.metric)} is {first.measured:.4g} here{over and f', the mean{over}'}. "
+            f"In print it is {first.printed} ({_percent(first) or 'zero'}): {first.verdict}. "
             f"**{_holding(cells)} printed numbers hold.**",
             "",
-            f'Why? `ldlrepro explain "{first.cell}"`',
+            f'{why} `ldlrepro explain "{first.cell}"`',
             "",
             f"**{name}** ran as `{unit.method}` {ran}",
             "",
-            *(f"| {line} |" for line in [head, "---|---|---|---|---|---|---|---", *lines]),
+            f"Means{over}, ± the deviation over {folds}:",
+            "",
+            *lines,
         ]
     )
 
@@ -362,12 +368,20 @@ def table_state(
     where: str, measure: str, tags: Sequence[str], ascending: bool = True
 ) -> dict[str, Any]:
     """Return the state of a run table with these tags, sorted by a measure."""
+    widths = {f"tags.`{tag}`": WIDTHS.get(tag.split()[-1], WIDTH_OF_A_MEAN) for tag in tags}
     return {
         "searchFilter": where,
         "orderByKey": f"metrics.`{measure}`" if measure else "attributes.start_time",
         "orderByAsc": ascending,
-        "selectedColumns": [f"tags.`{name}`" for name in tags],
+        "selectedColumns": list(widths),
+        "columnOrder": list(widths),
+        "columnWidths": widths,
     }
+
+
+def address_of(experiment: str, view: str) -> str:
+    """Return where a view of an experiment is on MLflow's page."""
+    return f"#/experiments/{experiment}/runs?{TRAINING}&viewStateShareKey={view}"
 
 
 def is_unavailable(unit: UnitScores) -> bool:

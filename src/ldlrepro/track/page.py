@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ldlrepro.core.errors import UserError, nearest
 from ldlrepro.track.browser import open_once_it_answers
-from ldlrepro.track.layout import FIRST_VIEW_TAG
+from ldlrepro.track.layout import FIRST_VIEW_TAG, TRAINING, address_of
 from ldlrepro.track.store import (
     QUICK_HTTP,
     QUIET,
@@ -28,8 +28,6 @@ from ldlrepro.track.store import (
 )
 
 HOST = "127.0.0.1"
-# Without it MLflow offers its pages for language models until somebody chooses the others.
-TRAINING = "workflowType=machine_learning"
 # Everybody who opens a table would be asked at once whether to override it.
 SCRIPT = """<style>[data-assistant-ui], div[role][data-component-id$=".shared_view.banner"]
 { display: none !important }</style><script>
@@ -81,8 +79,7 @@ def pages_of(tracking_uri: str) -> dict[str, str]:
     for paper in sorted(experiments):
         found = experiments[paper]
         if view := found.tags.get(FIRST_VIEW_TAG):
-            page = f"/#/experiments/{found.experiment_id}/runs"
-            pages[paper] = f"{page}?{TRAINING}&viewStateShareKey={view}"
+            pages[paper] = f"/{address_of(found.experiment_id, view)}"
     return pages
 
 

@@ -18,7 +18,9 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.tallies import tally
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.layout import (
+    FIRST_VIEW_TAG,
     TrackedRun,
+    address_of,
     artifacts_run,
     content_sha256,
     existing,
@@ -45,7 +47,7 @@ UNIT_TAG, CONTENT_TAG, SUPERSEDED_TAG = "ldlrepro.unit", "content_sha256", "supe
 LIVE_TAG = "ldlrepro.live"
 FINAL_STATES = {"FINISHED", "FAILED"}
 RUNS_PER_PAGE = 1000
-NOTE = "**Views** (top right) has a table for each data set; *all runs* adds what is not printed."
+NOTE = "**Views** (top right) has one for each data set; *all runs* adds what is not printed."
 
 Progress = Callable[[int, int], None]
 Found = dict[str, list[Any]]
@@ -301,14 +303,16 @@ def tracked_runs(client: Any, experiment: str, tag: str = UNIT_TAG) -> dict[str,
 def experiment_of(client: Any, uri: str, paper: str, title: str, more: dict[str, str]) -> str:
     """Return the id of the paper's experiment; make it if need be, and bring a deleted one back."""
     # The kind keeps the page from offering what it has for language models.
-    kind = {"mlflow.experimentKind": "custom_model_development"}
-    tags = {"mlflow.note.content": f"{NOTE} {title}."} | kind | more
+    tags = {"mlflow.experimentKind": "custom_model_development"} | more
     found = client.get_experiment_by_name(paper)
     if found is None:
-        return client.create_experiment(paper, artifact_root(uri, paper), tags)
-    if found.lifecycle_stage != "active":
+        client.create_experiment(paper, artifact_root(uri, paper), tags)
+        found = client.get_experiment_by_name(paper)
+    elif found.lifecycle_stage != "active":
         client.restore_experiment(found.experiment_id)
-    for name, value in tags.items():
+    if view := (found.tags | more).get(FIRST_VIEW_TAG):
+        title += f": [its first table]({address_of(found.experiment_id, view)})"
+    for name, value in (tags | {"mlflow.note.content": f"{title}. {NOTE}"}).items():
         if found.tags.get(name) != value:
             client.set_experiment_tag(found.experiment_id, name, value)
     return found.experiment_id
