@@ -1,4 +1,4 @@
-"""The library's notebook takes a stranger from public data to a tuned model in ten cells."""
+"""The library's notebook takes a stranger from public data to a tuned model in a few cells."""
 
 from __future__ import annotations
 

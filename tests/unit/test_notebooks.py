@@ -17,7 +17,7 @@ from tests.report_pages import PROJECT
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = notebooks.names(PROJECT)
 LOGIC = (ast.For, ast.While, ast.If, ast.Try, ast.With, ast.Lambda)
-DUMPS = re.compile(r"object at 0x|array\(|<ldl|<class|Traceback|dtype")
+DUMPS = re.compile(r"object at 0x|array\(|<ldl|<class|Traceback|dtype|^[\[{]", re.MULTILINE)
 
 
 def committed(name: str) -> Any:
@@ -54,6 +54,12 @@ def test_notebooks_hold_no_logic_and_dump_nothing(name) -> None:
     assert not [text for text in shown(book) if DUMPS.search(text)]
 
 
+def test_the_first_notebook_shows_a_number_that_holds_and_one_that_is_missed() -> None:
+    verdicts = [text for text in shown(committed("01_one_number")) if " printed " in text]
+    assert ["The number holds: " in text for text in verdicts] == [True, False]
+    assert "The number does not hold: it is not met.\nA run meets it: " in verdicts[1]
+
+
 def test_no_column_mixes_two_protocols(monkeypatch, fresh_clone) -> None:
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
     monkeypatch.chdir(fresh_clone)
@@ -69,6 +75,7 @@ def test_no_column_mixes_two_protocols(monkeypatch, fresh_clone) -> None:
         for u in study.answer.units
         if u.key.startswith("mslp_persons/sjaffe/")
     }
+    assert set(table["gain lost"]) >= {"59%", "all of it", "no gain"}
     assert "cca_knn *" in table.index  # printed numbers chose its settings
     for name, row in table.iterrows():
         method = str(name).removesuffix(" *")

@@ -26,7 +26,7 @@ from ldlrepro.judge.explain import facts_of, summary
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.persons import FLOOR
 from ldlrepro.judge.tallies import tally
-from ldlrepro.judge.verdicts import JUDGED, VerdictRow, reach
+from ldlrepro.judge.verdicts import JUDGED, MISSED, VerdictRow, reach
 from ldlrepro.lint import linter, relations
 from ldlrepro.lint.tables import rows_of
 from ldlrepro.plan import Plan
@@ -102,8 +102,11 @@ class Study:
         counted = _table(lines)
         return counted.loc[:, counted.any()]
 
-    def number(self, method: str = "", measure: str = "kl") -> Number:
-        """Return the nearest number that holds, or that of a printed method in a measure."""
+    def number(self, method: str = "", measure: str = "kl", missed: bool = False) -> Number:
+        """Return the nearest number that holds, or that of a printed method in a measure.
+
+        Of numbers that are missed, it is the farthest; those that other settings meet come first.
+        """
         judged = [row for row in self.answer.rows if row.verdict in JUDGED and row.method_id]
         if method:
             known = {row.method: row for row in reversed(judged) if row.metric == measure}
@@ -111,8 +114,13 @@ class Study:
                 raise unknown("method", method, known, f"{self.paper.id} has these in {measure}.")
             return Number(self, known[method])
         rows = [row for row in judged if row.metric == measure]
-        hold = sorted((row for row in rows if row.holds), key=lambda row: abs(row.difference or 0))
-        rows = [*hold, *rows, *judged, *self.answer.rows]
+        rows.sort(key=lambda row: abs(row.difference or 0), reverse=missed)
+        if missed:
+            first = [row for row in rows if row.verdict in MISSED]
+            first.sort(key=lambda row: row.reason_kind != "run")
+        else:
+            first = [row for row in rows if row.holds]
+        rows = [*first, *rows, *judged, *self.answer.rows]
         return Number(self, rows[0] if rows else None)
 
     # ------------------------------------------------------------------ persons
@@ -314,8 +322,8 @@ def _read(text: str, folds: int | None) -> tuple[list[Any], linter.Beside]:
 def _lost(share: float | None) -> str:
     """Return the share of a gain that is lost; what loses more than all is behind the mean."""
     if share is None:
-        return ""
-    return f"{share:.0%}" if share <= 1 else "worse than the training mean"
+        return "no gain"
+    return f"{share:.0%}" if share <= 1 else "all of it"
 
 
 def _table(lines: Iterable[Mapping[str, object]]) -> DataFrame:
