@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 CLAIM_RULE = (
-    "Counts are comparisons that come out as a claim says. It fails where at most half do, even if "
-    "the print has no more. Else it holds where their share reaches that of the printed numbers."
+    "Each count says how many comparisons come out as the claim says. A claim fails if at most "
+    "half of ours do, whatever the print has. Else it holds if our share reaches that in print, "
+    "and holds partly if not."
 )
 MANY = 24
 """Names that an error does not list."""
