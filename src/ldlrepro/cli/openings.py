@@ -46,8 +46,8 @@ def _simpler(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
     return f"Of the met numbers, {listed(told)}." if told else ""
 
 
-def of_cells(count: int, total: int, word: str) -> str:
-    """Say how many cells a list has, of how many."""
+def of_cells(count: int, of: str, word: str) -> str:
+    """Say how many cells a list has, of how many numbers."""
     words = {
         "holds": "hold",
         "quoted": "are quoted from another paper",
@@ -58,7 +58,6 @@ def of_cells(count: int, total: int, word: str) -> str:
         "fitted": "are met by settings that the same data set's numbers chose",
         "exact": "are met exactly",
     }
-    of = counted(total, "printed number")
     return f"{count:,} of {of} {words.get(word, f'are {word}')}."
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
-from ldlrepro.cli.output import BOLD, COLOURS, answer, coloured, paragraph, show, width
+from ldlrepro.cli.output import BOLD, COLOURS, answer, coloured, counted, paragraph, show, width
 from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest, plain
 from ldlrepro.core.progress import say
@@ -31,6 +31,39 @@ CLAIM_RULE = (
     "half of ours do, whatever the print has. Else it holds if our share reaches that in print, "
     "and holds partly if not."
 )
+NAMES = {
+    "printed_std": "printed deviation",
+    "better": "better is",
+    "measured_std": "deviation over folds",
+    "repeats_std": "deviation over repeats of the folds",
+    "std_over": "the printed deviation fits",
+    "n_folds": "folds measured",
+    "expected_folds": "folds of the protocol",
+    "difference": "relative difference",
+    "loss difference": "relative difference of the distances from a perfect answer",
+    "band": "near up to this distance from the print",
+    "noise": "deviation over other seeds",
+    "seeds": "seeds behind the mean",
+    "seeds_met": "share of single seeds that meet it",
+    "method_id": "our method",
+    "unit_dataset": "our data set",
+    "dataset": "data set",
+    "rests_on": "what the print had a say in",
+    "hinges": "another reading would not meet it",
+    "holds_by_text": "holds by the first reading of the text",
+    "stated": "by the first reading of the text",
+    "yardsticks": "simpler answers",
+    "not_asked": "simpler answers that do not count here",
+    "parameters": "parameters (value; chosen by; from)",
+    "what moves it": "what moves it (other setting; measured; relative difference)",
+    "open points": "open points (alternatives; what is known)",
+    "data_sha256": "digest of the data",
+    "folds_sha256": "digest of the folds",
+    "spec_sha256": "digest of the settings",
+    "code_sha256": "digest of the code",
+    "lock_sha256": "digest of envs/lock.txt",
+}
+"""Fact about a cell -> its name where the key does not say it."""
 MANY = 24
 """Names that an error does not list."""
 
@@ -59,7 +92,7 @@ def verdicts(args: argparse.Namespace) -> int:
     """
     from ldlrepro.judge.misses import idle, unexplained
     from ldlrepro.judge.tallies import by_group
-    from ldlrepro.judge.verdicts import EVIDENCE, VERDICTS
+    from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS
     from ldlrepro.report.summary import with_groups
 
     judge = judge_here(args)
@@ -76,7 +109,7 @@ def verdicts(args: argparse.Namespace) -> int:
     rows = [row for answered in answers.values() for row in answered.rows]
     rows = _only(rows, "dataset", args.dataset, lambda row: (row.dataset, row.unit_dataset))
     rows = _only(rows, "method", args.printed_method, _names_of_method)
-    total = len(rows)
+    total, judged = len(rows), sum(row.verdict in JUDGED for row in rows)
     if args.unexplained:
         for paper, answered in answers.items():
             for reason in idle(answered.rows, paper):
@@ -89,8 +122,11 @@ def verdicts(args: argparse.Namespace) -> int:
         say(f"{len(write_badges(args.badges, rows))} badges in {args.badges}")
     if args.show:
         rows = [row for row in rows if _is(row, args.show)]
-    if args.show:
-        return _list_cells(args, rows, openings.of_cells(len(rows), total, args.show))
+        if args.show in VERDICTS and args.show not in JUDGED:
+            of = counted(total, "printed number")
+        else:
+            of = counted(judged, "judged number")
+        return _list_cells(args, rows, openings.of_cells(len(rows), of, args.show))
     if args.unexplained:
         return _list_cells(args, rows, openings.of_unexplained(rows, total))
     kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
@@ -185,7 +221,7 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
     reason = f"[{reasons[row.reason]}]" if row.reason in reasons else ""
     return {
         "cell": row.cell,
-        "printed": f"{row.printed} ± {row.printed_std}" if row.printed_std else row.printed,
+        "printed": f"{row.printed}±{row.printed_std}" if row.printed_std else row.printed,
         "measured": "" if row.measured is None else f"{row.measured:.4f}",
         "difference": "" if row.difference is None else f"{row.difference:+.1%}",
         "remarks": ", ".join([*row.marks, *filter(None, [reason])]),
@@ -242,15 +278,16 @@ def explain(args: argparse.Namespace) -> int:
 def _lines(facts: Mapping[str, Any]) -> list[str]:
     lines = []
     for key, value in facts.items():
-        name = key.replace("_", " ")
+        name = NAMES.get(key, key.replace("_", " "))
         if isinstance(value, list | dict):
             entries = value if isinstance(value, list) else value.items()
             told = [_told(entry) for entry in entries]
             lines += [f"{name}:", *(paragraph(entry, "    ") for entry in told or ["none"])]
         elif value is not False:
-            line = f"{name + ':':<18} {_told(value)}"
+            told = "yes" if value is True else _told(value)
+            line = f"{name + ':':<18} {told}"
             fits = len(line) <= width()
-            lines.append(line if fits else f"{name}:\n{paragraph(_told(value), '    ')}")
+            lines.append(line if fits else f"{name}:\n{paragraph(told, '    ')}")
     return lines
 
 
@@ -274,9 +311,8 @@ def _told(value: Any) -> str:
 def claims(args: argparse.Namespace) -> int:
     """Say which claims of the papers hold, on their own numbers and on ours.
 
-    For several papers, those that hold have a line; with --all, each claim has.
+    Several papers have a line each; with --all, each claim has.
     """
-    from ldlrepro.judge.claims import HOLDS
     from ldlrepro.report import conclusions
 
     judge = judge_here(args)
@@ -288,7 +324,9 @@ def claims(args: argparse.Namespace) -> int:
     if not args.full:
         rows.sort(key=lambda row: (bool(row.stand_in), [*conclusions.CLAIMS].index(row.verdict)))
         several = len(answers) > 1
-        hold = sum(row.verdict == HOLDS and not row.stand_in for row in rows)
+        if several and not args.all:
+            said = f"{said} `ldlrepro claims PAPER` lists those of a paper, --all those of all."
+            return answer(args, [_claims_counted(found) for found in answers], said, first=6)
         lines = [
             ({"paper": row.paper} if several else {})
             | {
@@ -302,12 +340,24 @@ def claims(args: argparse.Namespace) -> int:
             }
             for row in rows
         ]
-        return answer(args, lines, said, 4 - several, lines[:hold] if several else None)
+        return answer(args, lines, said, 4 - several)
     print(paragraph(said))
     for row in rows:
         print()
         print(_claim_in_lines(row))
     return 0
+
+
+def _claims_counted(found: PaperAnswer) -> dict[str, Any]:
+    """Return how many claims of a paper have each verdict; on substitute data, how many hold."""
+    from ldlrepro.judge.claims import HOLDS
+    from ldlrepro.report.conclusions import CLAIMS
+
+    own = Counter(row.verdict for row in found.claims if not row.stand_in)
+    others = [row.verdict == HOLDS for row in found.claims if row.stand_in]
+    substitute = f"{sum(others)} of {len(others)} hold" if others else ""
+    counts = {verdict: own[verdict] or None for verdict in CLAIMS}
+    return {"paper": found.paper, **counts, "on substitute data": substitute}
 
 
 def _claim_in_lines(row: ClaimRow) -> str:
