@@ -144,6 +144,15 @@ def test_a_method_whose_settings_the_print_chose_never_comes_first_in_words():
     assert of_board(alone).startswith("No method here may be cited, ")
 
 
+def test_the_first_sentence_says_that_the_best_loses_to_the_training_mean():
+    methods = ["train_mean", "aa_knn", "sa_bfgs"]
+    said = of_board(standings(collect(PROJECT, [page(grid(methods, NINE))]), "first", "cv"))
+    assert " but its loss is " in said
+    assert said.index("above that of the training mean. ") < said.index("better than")
+    good = standings(collect(PROJECT, [page(grid(methods[::-1], NINE))]), "first", "cv")
+    assert "training mean" not in of_board(good)
+
+
 def test_a_reader_can_have_one_kind_of_data_set():
     board = collect(PROJECT, [page(grid(["sa_bfgs"], ["sjaffe", "yeast_spoem", "movie", "d0"]))])
     kinds = dict(board_data(board, [])["kinds"])

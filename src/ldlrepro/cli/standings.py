@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import answers_of, judge_here, papers_of
-from ldlrepro.cli.output import answer, counted, paragraph, show
+from ldlrepro.cli.output import FEW, FIRST_ROWS, answer, counted, paragraph, show
 from ldlrepro.cli.verb import IDS, PAPERS, takes, verb
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say, waiting
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from ldlrepro.report.leaderboard import Standings
 
 DECIMALS = 12
+TO_CHOOSE = (
+    "These are settings that reproduce papers. To choose a method for your data, believe "
+    "`ldlrepro recommend`, which compares the classes of the library, tuned on training rows."
+)
 
 
 @verb(
@@ -75,7 +79,8 @@ def leaderboard(args: argparse.Namespace) -> int:
         leaders = [line for one in found if one.protocol not in seeds and (line := _leader(one))]
         return answer(args, leaders, openings.of_leaders(leaders, args.measure))
     for outcome in found:
-        print(paragraph(openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."))
+        said = openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."
+        print(paragraph(f"{said} {TO_CHOOSE}" if outcome is found[0] else said))
         print()
         show(args, [_with_even_digits(row) for row in outcome.rows], first=6)
         print()
@@ -170,11 +175,23 @@ def baselines(args: argparse.Namespace) -> int:
     for one, line in zip(found, lines, strict=True):
         line["mean"] += "*" * (one.unit in worse)
     citable = [line for line in lines if not line["by print"]]
+    places = ("dataset", "protocol", "people apart")
+    if not args.wide:
+        alike = [name for name in places if len({one[name] for one in lines}) < 2]
+        lines = [{name: one[name] for name in one if name not in alike} for one in lines]
+    listed = lines[: len(citable)]
+    order = "Each protocol has its best first."
+    if len(listed) > FIRST_ROWS + FEW and not args.all:
+        first_of: dict[Any, Any] = {}
+        for one, line in zip(found, listed, strict=False):
+            first_of.setdefault((one.unit.data_set, one.unit.protocol), line)
+        listed = [*first_of.values()][:FIRST_ROWS]
+        order = "The best of each protocol stands below; --protocol NAME lists all of one."
     best = found[0]
     said = [
         f"You can cite {counted(len(citable), 'mean')} of {shown} over folds, such as "
         f"{best.mean:.4g} of {best.unit.method.id} on {best.unit.data_set.title} under "
-        f"{best.unit.protocol.id}. Each protocol has its best first."
+        f"{best.unit.protocol.id}. {order}"
         if citable
         else f"None of {counted(len(found), 'mean')} of {shown} can be cited."
     ]
@@ -184,12 +201,7 @@ def baselines(args: argparse.Namespace) -> int:
             f"{' more' * bool(citable)}: do not cite those. --all marks them by print."
         )
     said.append("To cite, write a folder with --out: it has the folds and settings behind each.")
-    places = ("dataset", "protocol", "people apart")
-    if not args.wide:
-        alike = [name for name in places if len({one[name] for one in lines}) < 2]
-        lines = [{name: one[name] for name in one if name not in alike} for one in lines]
     first = list(lines[0]).index("by print") + args.all
-    listed = lines if args.all else lines[: len(citable)]
     answer(args, lines, " ".join([*said, of_persons(found)]), first, listed)
     if worse:
         print("\n* worse than the mean of the training labels, where that ran on the same folds")

@@ -143,8 +143,11 @@ def of_board(outcome: Standings) -> str:
     first = min(ranked, key=lambda line: line.rank or 0.0)
     said = (
         f"{best.contestant.title} comes first of the {len(citable)} methods that may be cited, by "
-        f"{outcome.measure_title} on {len(outcome.datasets)} data sets{outcome.under}."
+        f"{outcome.measure_title} on {len(outcome.datasets)} data sets{outcome.under}"
     )
+    if best.gain is not None and round(best.gain, 3) < 0:
+        said += f", but its loss is {-best.gain:.1%} above that of the training mean"
+    said += "."
     if first.contestant.by_print:
         said += f" {first.contestant.title} is ahead, but printed numbers chose its settings."
     if outcome.compared.p is None:

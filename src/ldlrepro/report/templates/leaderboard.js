@@ -309,7 +309,8 @@
     const first = ranked.reduce((one, other) => (other.rank < one.rank ? other : one));
     const leads = first.byPrint ? ` ${first.title} is ahead, but printed numbers chose its settings.` : "";
     const under = data.under[form.elements.protocol.value] ?? "";
-    const said = `${best.title} comes first of the ${citable.length} methods that may be cited, by ${measure.title} on ${common.length} data sets${under}.${leads}`;
+    const behind = Math.round(1000 * best.gain) < 0 ? `, but its loss is ${(-100 * best.gain).toFixed(1)}% above that of the training mean` : "";
+    const said = `${best.title} comes first of the ${citable.length} methods that may be cited, by ${measure.title} on ${common.length} data sets${under}${behind}.${leads}`;
     if (!found.p) return `${said} Too few data sets are independent for a test of so many methods.`;
     const worse = citable.filter((line) => line !== best && found.p[best.index][line.index] <= ALPHA).length;
     return `${said} ${best.title} is significantly better than ${worse} of the others; ${citable.length - 1 - worse} cannot be told from it.`;
