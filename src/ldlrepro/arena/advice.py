@@ -32,9 +32,13 @@ from ldlrepro.catalogue import DataSet, Method
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import UnitScores, is_complete
+from ldlrepro.judge.verdicts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+FEW = 7
+"""Tied methods that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +229,9 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
     def with_mean(name: str) -> str:
         return f"{spoken(name)} with {found.means[name]:#.4g}"
 
+    which = " The column tied marks them." * bool(found.tied)
+    if 0 < len(found.tied) <= FEW:
+        which = f" {listed([*map(spoken, found.tied)])}."
     opening = use(found.first, found.tied_seconds, with_mean)
     if found.p(found.mean) > ALPHA:
         opening = "No method is surely better here than the mean of the training labels."
@@ -233,7 +240,7 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
         f"On {data_set.title} the {titled(found.measure)} of {spoken(found.first)} is "
         f"{found.means[found.first]:#.4g}, "
         f"{found.gain(found.first):.0%} better than the mean of the training labels "
-        f"(p = {found.p(found.mean):.2g}).{found.doubts} "
+        f"(p = {found.p(found.mean):.2g}).{found.doubts}{which} "
         f"It is the best of {len(lines)} lines on these rows: expect a little less. "
         "No p is corrected for the number of comparisons. "
         f"Folds: {found.sources}{', persons whole' if found.apart else ''}."

@@ -23,6 +23,7 @@ from ldl.comparison.search import KINDS
 from ldl.metrics import better
 from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core.errors import UserError
+from ldlrepro.judge.verdicts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,8 +293,8 @@ def sentence(board: Standings) -> str:
         said += (
             f"It is not sure to lead. Its Elo, a rating by wins, is {first['elo']:.0f}, and may "
             f"lie from {first['low']:.0f} to {first['high']:.0f} over other families (95%). It is "
-            f"tied with {len(near)} of {len(others)} other methods: they are ahead of it in more "
-            "than one such draw of 40."
+            f"tied with {len(near)} of {len(others)} other methods, ahead of it in more than one "
+            f"such draw of 40: {listed([method_of(row['method']) for row in near])}."
         )
     else:
         said += "It leads in nearly all draws of such families."
