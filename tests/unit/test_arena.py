@@ -157,6 +157,16 @@ def test_what_cannot_be_read_is_refused_with_what_to_type(table, checkout, chang
         read_own(path, **told)
 
 
+def test_a_line_with_too_few_cells_is_named(table, checkout):
+    path = write(table)
+    lines = path.read_text().splitlines()
+    wide = len(lines[0].split(","))
+    lines[16] = ",".join(lines[16].split(",")[:3])
+    path.write_text("\n".join([*lines[:9], "", *lines[9:]]))
+    with pytest.raises(UserError, match=f"line 18 has 3 cells where {wide} are expected"):
+        read_own(path, LABELS, None, [])
+
+
 def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys):
     table["remark"] = None
     table.loc[60] = [*[0.0] * 7, 20, "no label"]

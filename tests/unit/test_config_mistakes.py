@@ -63,7 +63,9 @@ def test_all_mistakes_of_a_file_are_listed_at_once(tiny):
     ("content", "words"),
     [
         (b"", "expected keys and values, found NoneType"),
-        (b"title: \xff\xfe\n", "not valid YAML"),
+        (b"title: \xff\xfe\n", "line 1: not valid YAML"),
+        (b"title: t\nclass: [a\nscaling: b\n", "line 3: not valid YAML: did not find expected"),
+        (b"title: t\nclass: \x07\n", "line 2: not valid YAML: control characters"),
     ],
 )
 def test_a_file_that_is_no_mapping_is_named(tiny, content, words):

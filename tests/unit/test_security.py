@@ -120,7 +120,7 @@ def test_yaml_makes_no_objects(tiny, tmp_path):
     trap = tmp_path / "sprung"
     for tag in (f"!!python/object/apply:os.mkdir ['{trap}']", "!!python/name:os.system"):
         tiny.write("config/methods/near.yaml", f"title: {tag}\nclass: x.Y\n")
-        with pytest.raises(UserError, match=r"near\.yaml: not valid YAML"):
+        with pytest.raises(UserError, match=r"near\.yaml: line 1: not valid YAML"):
             Project.open().method("near")
     assert not trap.exists()
 

@@ -77,10 +77,19 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not valid YAML: {error}") from None
+        raise UserError(f"{path}: {_line_and_problem(error, path)}") from None
     if not isinstance(tree, dict):
         raise UserError(f"{path}: expected keys and values, found {type(tree).__name__}")
     return tree
+
+
+def _line_and_problem(error: Any, path: Path) -> str:
+    """Say where a file is not YAML, and why."""
+    if mark := getattr(error, "problem_mark", None):
+        return f"line {mark.line + 1}: not valid YAML: {error.problem}"
+    place = error.start if isinstance(error, UnicodeDecodeError) else error.position
+    line = path.read_bytes()[:place].count(b"\n") + 1
+    return f"line {line}: not valid YAML: {error.reason}"
 
 
 def checked(model: type[E], tree: dict[str, Any], shown: str) -> E:

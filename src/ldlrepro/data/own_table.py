@@ -180,14 +180,14 @@ def _dialect(path: Path) -> dict[str, Any]:
 
 
 def _demand_one_cell_a_column(path: Path, separator: str) -> None:
-    """Refuse what pandas would shift or rename: rows longer than the head, and equal names."""
+    """Refuse what pandas would shift, fill or rename: too many or few cells, and equal names."""
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = csv.reader(handle, delimiter=separator)
         head = [name.strip() for name in next(rows)]
         if twice := [name for name in head if name and head.count(name) > 1]:
             raise UserError(f"{path}: two columns are called '{twice[0]}'")
         for row in rows:
-            if len(row) > len(head):
+            if len(row) != len(head) and "".join(row).strip():
                 found = f"line {rows.line_num} has {len(row)} cells"
                 raise UserError(f"{path}: {found} where {len(head)} are expected")
 
