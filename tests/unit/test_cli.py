@@ -151,9 +151,12 @@ def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(
 
 
 def test_a_run_says_first_which_data_sets_its_protocol_has(checkout, ask, refused):
-    err = refused("run", "structrf_persons", "jura", "mslp")
-    assert err.startswith("No paper asks for jura under the protocol structrf_persons")
-    assert "Its data sets are sbu_3dfe and sjaffe." in " ".join(err.split())
+    err = refused("run", "structrf_persons", "jura", "mslp", "--inputs")
+    assert "keeps persons whole, but jura does not say whose row each is. Choose another" in err
+    err = refused("run", "structrf_persons", "fgnet_features", "mslp")
+    err = " ".join(err.split())
+    assert err.startswith("No paper asks for fgnet_features under the protocol structrf_persons")
+    assert "Its data sets are sbu_3dfe and sjaffe." in err
     assert "No paper" not in ask("run", "structrf_persons", "sjaffe", "mslp")[2]
 
 

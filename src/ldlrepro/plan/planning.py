@@ -50,9 +50,17 @@ class Plan:
     # ------------------------------------------------------------------ units by name
 
     def unit(self, protocol: str, data_set: str, method: str) -> Unit:
-        """Return a unit by the ids of its parts."""
+        """Return a unit by the ids of its parts; refuse what needs persons that nobody knows."""
         project = self.project
-        return Unit(project.protocol(protocol), project.data_set(data_set), project.method(method))
+        rows = project.data_set(data_set)
+        unit = Unit(project.protocol(protocol), rows, project.method(method))
+        knows = rows.names_persons or rows.reader == "images"  # photographs may name them
+        if unit.protocol.scheme == "leave_one_group_out" and not knows:
+            raise UserError(
+                f"{protocol} keeps persons whole, but {data_set} does not say whose row each is. "
+                "Choose another protocol: `ldlrepro list papers --wide`."
+            )
+        return unit
 
     def unit_of(self, key: str) -> Unit:
         """Return a unit by its key, ``protocol/dataset/method``."""
