@@ -199,7 +199,7 @@ class Comparison:
         name, value, floor = self.winner, self.means[self.winner], self.means[MEAN]
         measure = titled(self.measure)
         if len(self.means) == 1:
-            return "No method had the time to run. Give more: time=60, or --time 1m."
+            return "No method had the time to run. Give more time."
         few = ""
         if self.left_out:
             ran = len(self.means) - 1
