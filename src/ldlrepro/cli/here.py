@@ -41,10 +41,9 @@ def judge_here(args: argparse.Namespace) -> Judge:
 
     judge = Judge(plan_here(args), HERE)
     if not judge.has_own_folder:
-        say(
-            "There are no results here, so the reference records answer. To use yours, type "
-            f"`cd {judge.project.root}`."
-        )
+        yours = f"\nYour own are in the checkout: cd {judge.project.root}"
+        there = (judge.project.root / HERE.results / "units").is_dir()
+        say(f"No results are here, so the reference records answer.{yours * there}")
     if not getattr(args, "of_workflow", False) and (unknown := judge.unknown_records()):
         several = len(unknown) > 1
         say(

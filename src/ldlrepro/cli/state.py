@@ -93,7 +93,7 @@ def _methods(args: argparse.Namespace, plan: Plan) -> int:
 
 def _datasets(args: argparse.Namespace, plan: Plan) -> int:
     from ldlrepro.data.fetch import default_mirrors
-    from ldlrepro.doctor.machine import AT_HAND, DRAWN, whereabouts
+    from ldlrepro.doctor.machine import AT_HAND, whereabouts
 
     mirrors = default_mirrors(plan.project)
     rows = []
@@ -103,11 +103,11 @@ def _datasets(args: argparse.Namespace, plan: Plan) -> int:
         for head, size in (("rows", "n"), ("features", "q"), ("labels", "c")):
             row[head] = getattr(shape, size) if shape else None
         rows.append(row | {"where": whereabouts(data_set, HERE, mirrors)})
-    here = sum(row["where"] in AT_HAND for row in rows)
-    drawn = sum(row["where"] == DRAWN for row in rows)
+    drawn = {data_set.id for data_set in plan.project.data_sets if data_set.is_drawn}
+    here = sum(row["where"] in AT_HAND and row["id"] not in drawn for row in rows)
     said = (
-        f"{counted(len(rows), 'data set')}: {here} here, {drawn} made on this machine when needed. "
-        "`ldlrepro fetch ID` gets one, or says how to get it."
+        f"{counted(len(rows), 'data set')}: {here} here, {len(drawn)} made on this machine "
+        "when needed. `ldlrepro fetch ID` gets one, or says how to get it."
     )
     return answer(args, rows, said, first=6)
 
