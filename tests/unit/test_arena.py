@@ -404,7 +404,11 @@ def test_the_records_recommend_a_method(arena, capsys):
 def test_people_are_kept_whole_where_they_are_known(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["recommend", "sjaffe"]) == 0
-    assert "persons whole." in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert "persons whole." in said
+    assert "other methods from it. The column tied marks them." in said
+    assert cli.main(["recommend", "--measure", "cosine"]) == 2
+    assert "only losses are compared over several data sets" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("spread", "chance"), [(0.001, False), (0.1, True)])
@@ -417,6 +421,10 @@ def test_a_gain_over_the_mean_that_chance_could_give_is_called_so(checkout, spre
     opening = "No method is surely better here" if chance else "Use near: no other method is tied"
     assert said.startswith(opening)
     assert ("Chance alone could give that gain." in said) == chance
+    scores["close"] = scores["near"] + 1e-4 * np.array([1, -1, 1, -1, 0.5])
+    found = advice.SameFolds("tiny", "kl", scores, seconds | {"close": 1.0}, "mean", 80, 20, False)
+    said = advice._advice(checkout.project.data_set("toy"), found).said
+    assert ("other methods from it. Tied: close. It is" in said) == (not chance)
 
 
 def test_protocols_with_equal_folds_are_one_comparison(tiny):

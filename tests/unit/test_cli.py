@@ -299,7 +299,8 @@ def test_names_as_papers_print_them_work_wherever_an_id_does(checkout, ask):
 
 def test_explain_tells_what_a_measured_cell_rests_on(tiny, ask):
     header = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
-    tiny.write("papers/tiny/cells.csv", header + "tiny,1,toy,,Near,kl,0.5,,lower,,\n")
+    cells = "tiny,1,toy,,Near,kl,0.5,,lower,,\ntiny,1,toy,,Near,clark,0.5,,lower,mslp,\n"
+    tiny.write("papers/tiny/cells.csv", header + cells)
     ask("run", "tiny", "toy", "near", "--inputs")
     status, out, _ = ask("explain", "tiny/1/toy/Near/kl", "--json")
     facts = json.loads(out)
@@ -309,6 +310,15 @@ def test_explain_tells_what_a_measured_cell_rests_on(tiny, ask):
     (parameter,) = [p for p in facts["parameters"] if p["parameter"] == "n_neighbors"]
     assert parameter["value"] == "4"
     assert len(facts["code_sha256"]) == 64
+    _, text, _ = ask("verdicts", "tiny", "--show", facts["verdict"])
+    assert text.startswith("1 of 1 judged number ")
+    _, text, _ = ask("verdicts", "tiny", "--show", "quoted")
+    assert text.startswith("1 of 2 printed numbers ")
+    assert ": 0 here, " in ask("list", "datasets")[1]  # toy is made on this machine
+    _, text, _ = ask("explain", "tiny/1/toy/Near/kl", "--full")
+    assert "our method:        near\n" in text
+    assert "digest of the code: " in text
+    assert "_" not in "".join(re.findall(r"(?m)^(\S.*?):", text))
     _, text, _ = ask("explain", "tiny/1/toy/Near/kl")
     said = " ".join(text.split())
     measured = f"{facts['measured']:.2f} ± {facts['measured_std']:.2f}"

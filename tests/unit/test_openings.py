@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from ldlrepro import cli
 from ldlrepro.cli import openings
+from ldlrepro.cli.verdicts import _claims_counted
+from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.judge.verdicts import VerdictRow
 
 
@@ -41,3 +44,16 @@ def test_a_narrow_count_says_its_share_and_what_simpler_answers_meet():
     said = openings.of_verdicts({"F": rows}, narrow=True)
     assert said.startswith("Judged numbers that hold: 0% of F (50% are met). Of 2 printed numbers")
     assert said.endswith("the training mean meets 0 and an ordinary forest meets 1.")
+
+
+def test_claims_that_fail_are_counted_beside_those_that_hold():
+    def claim(verdict: str, stand_in: str = "") -> ClaimRow:
+        return ClaimRow("p", "id", "text", verdict, "", "", "", stand_in=stand_in)
+
+    own = [claim("fails"), claim("fails"), claim("holds")]
+    found = SimpleNamespace(
+        paper="p", claims=[*own, claim("fails", "drawn"), claim("holds", "drawn")]
+    )
+    line = _claims_counted(found)
+    assert (line["holds"], line["fails"], line["holds partly"]) == (1, 2, None)
+    assert line["on substitute data"] == "1 of 2 hold"

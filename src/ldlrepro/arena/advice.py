@@ -32,7 +32,6 @@ from ldlrepro.catalogue import DataSet, Method
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.scores import UnitScores, is_complete
-from ldlrepro.judge.verdicts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,7 +230,7 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
 
     which = " The column tied marks them." * bool(found.tied)
     if 0 < len(found.tied) <= FEW:
-        which = f" {listed([*map(spoken, found.tied)])}."
+        which = f" Tied: {', '.join(map(spoken, found.tied))}."
     opening = use(found.first, found.tied_seconds, with_mean)
     if found.p(found.mean) > ALPHA:
         opening = "No method is surely better here than the mean of the training labels."

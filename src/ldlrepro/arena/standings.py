@@ -20,7 +20,7 @@ import numpy as np
 from ldl.comparison.contenders import MEAN
 from ldl.comparison.result import titled
 from ldl.comparison.search import KINDS
-from ldl.metrics import better
+from ldl.metrics import BETTER, better
 from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.verdicts import listed
@@ -71,7 +71,8 @@ class Standings:
 
     def __post_init__(self) -> None:
         if better(self.measure) == "higher":
-            raise UserError("the arena compares losses: kl, chebyshev and others that are best low")
+            low = ", ".join(name for name in BETTER if better(name) == "lower")
+            raise UserError(f"only losses are compared over several data sets. Choose from: {low}")
 
     @cached_property
     def unfinished(self) -> list[str]:

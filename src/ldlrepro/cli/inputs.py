@@ -44,7 +44,7 @@ def fetch(args: argparse.Namespace) -> int:
     return outcome(here, args.of_workflow)
 
 
-@verb(takes("dataset", help=IDS["source"]), OF_WORKFLOW)
+@verb(takes("dataset", help=IDS["source"]), OF_WORKFLOW, examples=["ldlrepro prepare sjaffe"])
 def prepare(args: argparse.Namespace) -> int:
     """Turn raw files into features and labels, or into the weights that networks begin with."""
     project = plan_here(args).project
@@ -76,7 +76,7 @@ def pixels(args: argparse.Namespace) -> int:
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)
 
 
-@verb(PROTOCOL, DATASET, SEED, OF_WORKFLOW)
+@verb(PROTOCOL, DATASET, SEED, OF_WORKFLOW, examples=["ldlrepro folds structrf sjaffe"])
 def folds(args: argparse.Namespace) -> int:
     """Make the folds of a protocol on a data set."""
     from ldlrepro.folds.making import write_protocol_folds

@@ -141,8 +141,9 @@ def figures(args: argparse.Namespace) -> int:
 
 
 @verb(
-    takes("name", help="name of its file without .ipynb"),
+    takes("name", help="name of its file in notebooks/, without .ipynb"),
     takes("--paper", default="mslp", help="the paper that it shows; default mslp"),
+    examples=["ldlrepro notebook 01_one_number"],
 )
 def notebook(args: argparse.Namespace) -> int:
     """Run one of notebooks/ on the results here, and save it as results/notebooks/NAME.html."""
