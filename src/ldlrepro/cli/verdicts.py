@@ -284,10 +284,10 @@ def _lines(facts: Mapping[str, Any]) -> list[str]:
             told = [_told(entry) for entry in entries]
             lines += [f"{name}:", *(paragraph(entry, "    ") for entry in told or ["none"])]
         elif value is not False:
-            told = "yes" if value is True else _told(value)
-            line = f"{name + ':':<18} {told}"
+            text = "yes" if value is True else _told(value)
+            line = f"{name + ':':<18} {text}"
             fits = len(line) <= width()
-            lines.append(line if fits else f"{name}:\n{paragraph(told, '    ')}")
+            lines.append(line if fits else f"{name}:\n{paragraph(text, '    ')}")
     return lines
 
 
