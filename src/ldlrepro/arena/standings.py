@@ -292,7 +292,7 @@ def sentence(board: Standings) -> str:
     )
     if near:
         said += (
-            f"It is not sure to lead. Its Elo, a rating by wins, is {first['elo']:.0f}, and may "
+            f"Its Elo, a rating by wins, is {first['elo']:.0f}, and may "
             f"lie from {first['low']:.0f} to {first['high']:.0f} over other families (95%). It is "
             f"tied with {len(near)} of {len(others)} other methods, ahead of it in more than one "
             f"such draw of 40: {listed([method_of(row['method']) for row in near])}."
