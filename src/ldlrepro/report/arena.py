@@ -107,9 +107,9 @@ def trade_off(board: standings.Standings) -> str:
 
 def _conclusion(first: Mapping[Any, Any], most: Mapping[Any, Any]) -> list[str]:
     """Say who wins most often, and who gains the most."""
-    told = ("wins most often", first), ("gains the most", most)
+    told = ("wins most and gains", first), ("gains the most,", most)
     return [
-        f"{standings.spoken(row['method'])} {does}: {row['gain']:.0%} in {row['cost_s']:.2g} s."
+        f"{standings.spoken(row['method'])} {does} {row['gain']:.0%} in {row['cost_s']:.2g} s."
         for does, row in told
     ]
 
