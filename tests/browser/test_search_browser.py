@@ -9,9 +9,14 @@ FIRST = 2
 """A page is found if it is among so many."""
 QUESTIONS = {
     "which method should I use": "choosing",
+    "which method": "choosing",
+    "best method": "choosing",
+    "recommend": "choosing",
     "my own data": "my-data",
+    "my own csv": "my-data",
     "I doubt this number": "doubt",
     "add my method": "add-a-method",
+    "own method": "add-a-method",
     "raw predictions": "choosing",
     "which numbers hold": "verdicts",
     "cluster": "cluster",

@@ -153,6 +153,7 @@ ABOUT = {
     "reading": "How to read a cell",
     "verdicts": "What the verdicts mean, and when a number holds",
     "cite": "Which numbers to cite",
+    "own": "Your own method, your own CSV file",
     "doubt": "Doubt a number",
     "run": "How it was run",
 }
@@ -183,7 +184,7 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
 
 
 QUESTIONS: dict[str, tuple[str, ...]] = {
-    "Which method should I use?": ("leaderboard",),
+    "Which method should I use? Which does ldlrepro recommend as the best?": ("leaderboard",),
     "Which printed numbers hold?": (),
 }
 """Question typed into the jump box -> the page that answers."""
