@@ -388,6 +388,11 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
     [
         ("holds", "#/about/verdicts", "A number holds when"),
         ("cite", "#/about/cite", "ldlrepro baselines"),
+        ("own method", "#/about/own", "ldlrepro new method"),
+        ("my own csv", "#/about/own", "ldlrepro arena FILE.csv"),
+        ("which method", "#/leaderboard", "Leaderboard"),
+        ("best method", "#/leaderboard", "Leaderboard"),
+        ("recommend", "#/leaderboard", "Leaderboard"),
     ],
 )
 def test_the_box_finds_what_a_word_means_and_what_to_type(page, reference, words, place, answer):
@@ -484,6 +489,23 @@ def test_a_cell_and_its_record_say_why_and_how_to_doubt_it(page: Any, reference:
     page.locator(".view.on a", has_text="Doubt this number").click()
     arrived(page, "#/about/doubt")
     assert "ldlrepro audit --unit" in page.locator(".view.on").inner_text()
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_number_takes_three_lines_and_its_record_says_the_rest(page, reference, size):
+    page.set_viewport_size(size)
+    opened(page, reference[0], "#/ldldf/table/4")
+    unfold(page)
+    lines = page.evaluate("""() => [...document.querySelectorAll(".view.on .table td > [data-v]")]
+        .filter((cell) => cell.checkVisibility())
+        .map((cell) => cell.clientHeight / parseFloat(getComputedStyle(cell).lineHeight))""")
+    assert 2 < max(lines) < 3.5
+    visit(page, "#/cell/ldldf/4/sjaffe/combination RF+XGB/LDLDF/cosine")
+    rest = "(predicted) (an ordinary forest too)"
+    assert rest in page.locator("tr.told p").first.inner_text()
+    page.locator("tr.told").get_by_role("link", name="Record", exact=True).click()
+    page.locator("[id='/record'].on").wait_for()
+    assert rest in page.locator(".view.on").inner_text()
 
 
 def test_a_cell_says_that_its_mean_is_over_seeds(page: Any, reference: Any) -> None:

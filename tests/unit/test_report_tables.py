@@ -3,6 +3,7 @@
 import pytest
 
 from ldlrepro.judge.tallies import tally
+from ldlrepro.report.conclusions import of_seconds
 from tests.report_pages import cell
 
 
@@ -27,3 +28,9 @@ def test_the_tally_counts_what_holds_and_by_which_evidence():
     assert (counts.met, counts.missed, counts.judged) == (4, 1, 6)
     assert counts.evidence == {"blind": 2, "predicted": 1, "fitted": 1}
     assert (counts.holds, counts.untold) == (1, 1)
+
+
+def test_seconds_are_judged_and_never_hold():
+    counts = tally([cell(), cell("worse", "train_time_s"), cell("not run", "test_time_s")])
+    assert of_seconds(counts).startswith("1 of the 2 judged numbers are seconds, which never hold")
+    assert of_seconds(tally([cell()])) == ""

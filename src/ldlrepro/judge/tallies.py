@@ -16,6 +16,7 @@ from ldlrepro.judge.verdicts import (
     VERDICTS,
     VerdictRow,
 )
+from ldlrepro.plan.printed import TIMES
 
 WITHIN = (0.01, 0.02, 0.05, 0.10)
 """Relative differences up to which cells are counted."""
@@ -34,6 +35,8 @@ class Tally:
     """Met cells that no yardstick meets, by settings that their data set did not choose."""
     untold: int
     """Met cells of which no yardstick is known: differences, seconds, no record of one."""
+    timed: int
+    """Judged cells in seconds."""
     other_settings: int
     """Judged cells whose record was made with other settings than those of today."""
     differences: list[float]
@@ -115,6 +118,7 @@ def tally(rows: Iterable[VerdictRow]) -> Tally:
         reasons=dict(Counter(row.reason_kind for row in rows if row.reason_kind)),
         holds=sum(row.holds for row in met),
         untold=sum(row.apart is None for row in met),
+        timed=sum(row.metric in TIMES for row in judged),
         other_settings=sum(row.other_settings for row in judged),
         differences=sorted(abs(row.difference) for row in judged if row.difference is not None),
     )

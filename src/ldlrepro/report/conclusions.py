@@ -73,6 +73,16 @@ def in_words(counts: Tally) -> list[str]:
     return found
 
 
+def of_seconds(counts: Tally) -> str:
+    """Say how many judged numbers are seconds, and why none of these holds."""
+    if not counts.timed:
+        return ""
+    return (
+        f"{counts.timed} of the {counts.judged:,} judged numbers are seconds, which never hold: no "
+        "baseline is known for them."
+    )
+
+
 def of_own_methods(rows: Mapping[Paper, Sequence[VerdictRow]]) -> str:
     """Say how many different numbers hold, and how many of them are of papers' own methods."""
     hold = [(paper, row) for paper, mine in rows.items() for row in mine if row.holds]

@@ -124,7 +124,7 @@
       const block = link.closest("tbody").querySelector(".block span").firstChild.textContent;
       const cell = link.closest("div");
       const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
-      const verdict = `${text(".v b")} ${cell.dataset.v.replace("-", " ")}`;
+      const verdict = `${text(".v b")} ${cell.dataset.v.replace("-", " ")}${marksOf(cell).join("")}`;
       const band = (cell.querySelector(".v").title || "").replace("band ", "");
       reasonsOf(cell).forEach((reason) => reasons.set(reason.textContent, reason));
       return [h("a", { href: address(paper, "table", id) }, `${paper}, Table ${id}`), block, column, text(".m") + seedsOf(cell), text(".p"), text(".v em"), band, verdict];
@@ -133,6 +133,9 @@
     return [table("What the papers print for this unit", ["table", "data set", "measure", "measured", "printed", "difference", "band", "verdict"], lines),
       reasons.size ? h("h3", null, "Reasons and remarks") : null, [...reasons.values()]];
   }
+
+  /** What a cell is marked with, besides that it holds. */
+  const marksOf = (cell) => [...cell.querySelectorAll("small:not(:has(b)), .few")].map((mark) => ` (${mark.textContent})`);
 
   const doubtLink = () => h("a", { href: document.body.dataset.doubt }, "Doubt this number");
 
@@ -162,10 +165,9 @@
     const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
     const record = cell.querySelector("a.m")?.getAttribute("href");
     const reasons = reasonsOf(cell);
-    const marks = [...cell.querySelectorAll("small:not(:has(b))")].map((mark) => ` (${mark.textContent})`);
     const numbers = [text(".m") ? `Measured ${text(".m")}${seedsOf(cell)}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
     mark(cell.closest("td"),
-      h("p", null, numbers.join(", "), h("b", null, text(".v")), ...marks, "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
+      h("p", null, numbers.join(", "), h("b", null, text(".v")), ...marksOf(cell), "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
       h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink()));
   }
 
