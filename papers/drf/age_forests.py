@@ -254,13 +254,14 @@ def _draw_leaves(content: Mapping[str, Any]) -> Any:
     panels[0].set_ylabel("rows of the data")
     means = shares @ grid
     deviations = np.sqrt((shares * (grid - means[:, None]) ** 2).sum(axis=1))
-    panels[1].plot(means, deviations, "o", label=DLDLF, clip_on=False)
-    panels[1].plot(content["means"], content["deviations"], "s", label=DRF, clip_on=False)
-    panels[1].set_ylabel("deviation of a leaf in years")
+    look: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "clip_on": False}
+    panels[1].plot(means, deviations, marker="o", label=DLDLF, **look)
+    panels[1].plot(content["means"], content["deviations"], marker="x", label=DRF, **look)
+    panels[1].set_ylabel("standard deviation in years")
     panels[1].set_ylim(0)
     panels[1].legend()
-    for axes, of in zip(panels, ("", "mean of a leaf, "), strict=True):
-        axes.set_xlabel(f"{of}age in years")
+    for axes, age in zip(panels, ("age", "mean age of a leaf"), strict=True):
+        axes.set_xlabel(f"{age} in years")
     return figure
 
 

@@ -221,6 +221,8 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
     if not rows:
         return {}
     figure = Figure(figsize=(9, 0.6 + 2.7 * rows), layout="constrained")
+    figure.supxlabel("u, share of the features", fontsize=10)
+    figure.supylabel("KL (lower is better)", fontsize=10)
     panels = figure.subplots(rows, columns, squeeze=False)
     first = next(name for curves in series.values() for name in curves)
     for axes in panels.flat[len(series) :]:
@@ -230,11 +232,11 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
     bold: dict[str, Any] = {"color": FIRST, "linewidth": 2.0}
     handles = [
         Line2D([], [], label=first, **bold),
-        Line2D([], [], linestyle="--", label=f"{first}, rest chosen on training rows", **bold),
+        Line2D([], [], linestyle="--", label=f"{first}, by training rows", **bold),
         Line2D([], [], color=FIRST, linestyle="", marker="*", label=f"{first}, printed"),
         Line2D([], [], color=OTHERS, label="other methods"),
     ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=4, frameon=False, fontsize=10)
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, fontsize=10)
     return {"u": figure}
 
 
@@ -249,6 +251,4 @@ def _draw_panel(axes: Any, dataset: str, curves: Mapping[str, Any], first: str) 
             if curve["printed"] is not None:
                 axes.plot([0.1], curve["printed"], "*", **look, ms=11, label=f"{name}, printed")
     axes.set_title(dataset, fontsize=10)
-    axes.set_xlabel("u, share of the features", fontsize=10)
-    axes.set_ylabel("KL (lower is better)", fontsize=10)
     axes.tick_params(labelsize=9)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 BLACK = "000000"
+PURE = {"most of label 1": "ff0000", "most of label 2": "00ff00", "most of label 3": "0000ff"}
 WHEEL = ("e6b800", "2b6cb0", "e07b1a", "c53030", "2f855a", "805ad5", "d53f8c", "00a3c4")
 
 
@@ -76,7 +77,8 @@ def _drawing(content: Mapping[str, Any]) -> Any:
     colours = [f"#{text[start : start + 6]}" for start in range(0, len(text), 6)]
     rows = -(-len(content["places"]) // 2)
     figure = Figure(figsize=(8, 0.7 + 3.7 * rows), layout="constrained", dpi=120)
-    figure.suptitle("Colours mixed: 0 where neighbours are alike, 1 at random", fontsize=11)
+    figure.supxlabel("first dimension (no unit)", fontsize=10)
+    figure.supylabel("second dimension (no unit)", fontsize=10)
     panels = figure.subplots(rows, 2, squeeze=False).flat
     for axes, (name, places) in zip(panels, content["places"].items(), strict=False):
         x, y = unpacked(places).T
@@ -84,18 +86,14 @@ def _drawing(content: Mapping[str, Any]) -> Any:
         # Marks are drawn as pixels: thousands of vector marks would make the page slow.
         axes.scatter(x, y, c=colours, s=size, linewidths=0, rasterized=True)
         axes.set_title(f"{name}: colours mixed {content['mixing'][name]:.2f}", fontsize=10)
-        axes.set_xlabel("first dimension (no unit)", fontsize=10)
-        axes.set_ylabel("second dimension (no unit)", fontsize=10)
         axes.set_xticks([])
         axes.set_yticks([])
     for axes in panels:
         axes.set_axis_off()
     marks = [
         Line2D([], [], color=f"#{colour}", marker="o", linestyle="", label=label)
-        for label, colour in content.get("legend", {}).items()
+        for label, colour in content.get("legend", PURE).items()
     ]
-    if marks:
-        figure.legend(
-            handles=marks, loc="outside lower center", ncols=7, frameon=False, fontsize=10
-        )
+    told = "Colours mixed: 0 is sorted, 1 is random"
+    figure.legend(handles=marks, title=told, loc="outside upper center", ncols=7, frameon=False)
     return figure

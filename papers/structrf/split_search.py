@@ -113,30 +113,32 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
     return {"5": _draw_gains(series), "6": _draw_counts(series)}
 
 
-def _panels(rows: int, height: float) -> tuple[Any, Any]:
+def _panels(rows: int, height: float, across: str, up: str) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, height), layout="constrained")
     panels = figure.subplots(rows, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(across, fontsize=10)
+    figure.supylabel(up, fontsize=10)
     return figure, panels
 
 
 def _draw_gains(series: dict[str, Any]) -> Any:
-    figure, panels = _panels(2, 4.4)
+    across = f"feature and cut ({series['sample']} sample)"
+    figure, panels = _panels(2, 4.4, across, "gain in nats (higher is better)")
     titles = {
-        "adaptive": "(a) adaptive step",
-        "exhaustive": "(b) step 1 (greatest gain of each stretch)",
+        "adaptive": "(a) adaptive step: {} gains",
+        "exhaustive": "(b) full search: {} gains",
     }
     for axes, (step, title) in zip(panels, titles.items(), strict=True):
         for number, curve in enumerate(series[step]):
             width = max(series["exhaustive"][number]["rows_left"][-1], 1)
-            places = [number + place / width for place in curve["rows_left"]]
+            places = [number + 0.5 + place / width for place in curve["rows_left"]]
             axes.plot(places, curve["gains"], ".", markersize=2.5, color=f"C{number % 2}")
-        axes.set_title(title, fontsize=9, loc="left")
-        axes.set_ylabel("gain in nats (higher is better)", fontsize=9)
-    panels[1].set_xlabel(f"feature, and the place of the cut within it ({series['sample']} sample)")
+        looked_at = sum(curve["evaluations"] for curve in series[step])
+        axes.set_title(title.format(f"{looked_at:,}"), fontsize=10, loc="left")
     return figure
 
 
@@ -144,10 +146,8 @@ def _draw_counts(series: dict[str, Any]) -> Any:
     counts, every = (
         [curve["evaluations"] for curve in series[step]] for step in ("adaptive", "exhaustive")
     )
-    figure, (axes,) = _panels(1, 2.8)
+    figure, (axes,) = _panels(1, 2.8, "feature", "gains (fewer is faster)")
     axes.bar(range(1, len(counts) + 1), counts, color="#2b6cb0")
-    told = f"{sum(counts)} gains in all instead of {sum(every)} ({series['sample']} sample)"
-    axes.set_title(told, fontsize=9, loc="left")
-    axes.set_xlabel("feature")
-    axes.set_ylabel("gains looked at (fewer is faster)", fontsize=9)
+    told = f"{sum(counts):,} gains instead of {sum(every):,} ({series['sample']} sample)"
+    axes.set_title(told, fontsize=10, loc="left")
     return figure

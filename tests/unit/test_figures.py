@@ -13,8 +13,8 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.agreement_figure import MARKERS
-from ldlrepro.report.canvas import as_svg, numbers
-from ldlrepro.report.content import PaperPage
+from ldlrepro.report.canvas import as_svg, numbers, stacked
+from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
 from tests import report_pages
 from tests.report_pages import PROJECT, cell, measured
@@ -74,9 +74,9 @@ def test_differences_between_methods_and_seconds_are_not_set_against_print():
     figure = drawings(page(rows))["agreement"]
     assert "near (1)" in texts(figure.image)
     assert not {"Δ KL", "Training (s)", "worse (1)", "1,000"} & set(texts(figure.image))
-    assert figure.caption.startswith("At most half of the numbers are met: 0 of 1.")
-    assert "Seconds are left out" in figure.caption
-    assert "(Δ) are left out" in figure.caption
+    assert figure.caption.startswith("At most half of the numbers drawn here are met: 0 of 1.")
+    assert "1 judged number is left out: seconds" in figure.caption
+    assert "1 judged number is left out: differences between two methods (Δ)" in figure.caption
     assert not figure.is_broad, "a phone shows all of it, with letters that can be read"
 
 
@@ -133,6 +133,7 @@ def test_methods_with_few_columns_are_not_drawn_and_a_lost_data_set_costs_a_plac
     figure = drawings(shown)["methods"]
     assert [line[1] for line in figure.table[1:]] == ["sa_bfgs", "aa_knn", "rf"]
     assert "comes first of 1 methods" in figure.caption
+    assert "told test labels come last, and none of theirs is the lowest" in figure.caption
 
 
 def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_training_mean():
@@ -147,6 +148,28 @@ def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_tra
     assert float(re.search(r'width="(\d+)"', image)[1]) < 1352
     assert image.count('height="31.3" fill="#a50026"') == 40
     assert {"shuffled", "ordered", "0.5", "1", "2 and more"} <= set(texts(image))
+
+
+def test_ids_above_a_map_are_read_from_left_to_right():
+    image = drawings(page([], [unit("near", "natural_scene")]))["methods"].image
+    assert {"natural_", "scene"} <= set(texts(image))
+    assert "rotate" not in image
+
+
+def test_panels_side_by_side_stand_below_each_other_on_a_phone():
+    figure = Canvas(figsize=(9, 3), layout="constrained")
+    for axes, name in zip(figure.subplots(1, 3), ("one", "two", ""), strict=True):
+        axes.plot([1, 2], [3, 4], label=name)
+        axes.set_title(name)
+        if not name:
+            axes.set_axis_off()
+    figure.legend(loc="outside upper left", ncols=3)
+    wide = Figure("", as_svg(figure))
+    narrow = Figure("", as_svg(stacked(figure)))
+    assert (wide.is_broad, narrow.is_broad) == (True, False)
+    assert [*map(texts(narrow.image).count, ("one", "two"))] == [2, 2]
+    left = {axes.get_position().x0 for axes in figure.axes}
+    assert len(left) == 1
 
 
 @pytest.mark.parametrize("gone", ["methods.svg"])

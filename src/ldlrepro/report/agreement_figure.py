@@ -56,17 +56,16 @@ SCALE = 1.5
 
 def agreement_figure(page: PaperPage) -> Figure | None:
     """Draw differences from the printed value: one point per cell, a row per measure."""
-    printed = [
-        row for row in page.rows if row.metric not in TIMES and not row.metric.startswith(DELTA)
-    ]
+    printed = [row for row in page.rows if not _why_left_out(row)]
     drawn = [row for row in printed if row.loss_difference is not None]
     if not drawn:
         return None
     sizes = sorted(abs(row.loss_difference or 0.0) for row in drawn)
     most = sizes[math.ceil(0.9 * len(sizes)) - 1]
     caption = (
-        f"{_finding(drawn)}Nine in ten points lie within {_percent(most)} of the line, where the "
-        f"measured number equals the printed one. Lanes from the top: {', '.join(_lanes(drawn))}."
+        f"{_finding(drawn)}{_left_out(page.rows)}Nine in ten points lie within {_percent(most)} of "
+        "the line, where the measured number equals the printed one. Lanes from the top: "
+        f"{', '.join(_lanes(drawn))}."
     )
     if sizes[-1] > EDGE:
         caption += f" An arrow at the edge is a point beyond {_percent(EDGE)}."
@@ -77,10 +76,6 @@ def agreement_figure(page: PaperPage) -> Figure | None:
         )
     if {row.verdict for row in printed if row.loss_difference is None} & {*MARKERS}:
         caption += " What was not measured, or is printed as perfect, is only in the legend."
-    if any(row.metric in TIMES for row in page.rows):
-        caption += " Seconds are left out: they depend on the machine."
-    if any(row.metric.startswith(DELTA) for row in page.rows):
-        caption += " Differences between two methods (Δ) are left out: they are printed near zero."
     wide, narrow = (_drawn(page, printed, width) for width in (WIDE, NARROW))
     return Figure("Measured against printed", wide, caption, _counts(page, drawn), narrow)
 
@@ -93,8 +88,23 @@ def _finding(rows: Sequence[VerdictRow]) -> str:
         return ""
     share = "Most" if 2 * met > judged else "At most half"
     others = [f"{counts[name]:,} {name}" for name in ("near", "better", "worse") if counts[name]]
-    told = f"{share} of the numbers are met: {met:,} of {judged:,}. "
+    told = f"{share} of the numbers drawn here are met: {met:,} of {judged:,}. "
     return told + (f"The others are {listed(others)}. " if others else "")
+
+
+def _why_left_out(row: VerdictRow) -> str:
+    if row.metric in TIMES:
+        return "seconds, which depend on the machine"
+    if row.metric.startswith(DELTA):
+        return "differences between two methods (Δ), which are printed near zero"
+    return ""
+
+
+def _left_out(rows: Sequence[VerdictRow]) -> str:
+    """Say how many judged numbers are not drawn, and why."""
+    kinds = Counter(_why_left_out(row) for row in rows if row.verdict in JUDGED)
+    told = {why: f"{n:,} judged number{'s are' if n > 1 else ' is'}" for why, n in kinds.items()}
+    return "".join(f"{many} left out: {why}. " for why, many in told.items() if why)
 
 
 def _lanes(rows: Sequence[VerdictRow]) -> list[str]:

@@ -6,6 +6,9 @@ import io
 import re
 from typing import Any
 
+ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "frameon": False}
+"""Where a legend covers no data."""
+
 
 def canvas(height: float, width: float) -> tuple[Any, Any]:
     """Return a new figure and its axes."""
@@ -22,8 +25,25 @@ def legends_above(figure: Any) -> Any:
     for axes in figure.axes:
         if legend := axes.get_legend():
             names = [text.get_text() for text in legend.get_texts()]
-            place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2}
-            axes.legend(legend.legend_handles, names, **place, frameon=False, fontsize=8)
+            axes.legend(legend.legend_handles, names, ncols=2, fontsize=8, **ABOVE)
+    return figure
+
+
+def stacked(figure: Any) -> Any:
+    """Make a drawing as narrow as a phone: its panels stand below each other."""
+    panels = [axes for axes in figure.axes if axes.axison]
+    for axes in {*figure.axes} - {*panels}:
+        figure.delaxes(axes)
+    high = figure.get_figheight() / panels[0].get_gridspec().nrows
+    for axes, place in zip(panels, figure.add_gridspec(len(panels), 1), strict=True):
+        axes.set_subplotspec(place)
+    for legend in [*figure.legends]:
+        legend.remove()
+        names = [text.get_text() for text in legend.get_texts()]
+        title, place = legend.get_title().get_text(), "outside upper center"
+        figure.legend(legend.legend_handles, names, title=title, loc=place, ncols=2, frameon=False)
+    figure.set_size_inches(3.9, high * len(panels))
+    figure.set_layout_engine("constrained")
     return figure
 
 

@@ -6,6 +6,7 @@ import csv
 import json
 import statistics
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.judge.answer import Curve
 from ldlrepro.plan.printed import known_measures
 from ldlrepro.report.agreement_figure import agreement_figure
-from ldlrepro.report.canvas import as_svg, canvas, legends_above, numbers
+from ldlrepro.report.canvas import ABOVE, as_svg, canvas, legends_above, numbers, stacked
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
@@ -46,7 +47,9 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
     curves = {curve.number: curve for curve in page.answer.curves}
     for number, printed in page.paper.figures.items():
         name = f"figure_{number.replace(' ', '_')}"
-        title = f"Figure {number}: {printed.title}" if number[0].isdigit() else printed.title
+        title = printed.title
+        if number[0].isdigit():
+            title = f"Figure {number}, measured here: {title}"
         curve = curves.get(number)
         if curve and curve.values:
             image = _curve(curve, _with_direction(page, curve.metric))
@@ -58,7 +61,10 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
             source = measured[printed.experiment].source
             caption = f"{printed.caption} Experiment {printed.experiment}, {source}.".lstrip()
             image = as_svg(legends_above(drawing))
-            found[name] = Figure(title, image, caption, numbers(drawing))
+            figure = Figure(title, image, caption, numbers(drawing))
+            if figure.is_broad and all(axes.get_gridspec() for axes in drawing.axes):
+                figure = replace(figure, narrow=as_svg(stacked(drawing)))
+            found[name] = figure
     return {name: figure for name, figure in found.items() if figure}
 
 
@@ -139,7 +145,7 @@ def _settings(printed: Printed, curve: Curve) -> str:
     over = curve.few_folds() or "the folds"
     return (
         f"Points are means over {over} of {printed.method} on {printed.dataset}{fixed}. Bars are "
-        "one standard deviation."
+        "one standard deviation and stand side by side around their tick."
     )
 
 
@@ -156,10 +162,14 @@ def _curve(curve: Curve, measure: str) -> str:
 
 
 def _drawn(curve: Curve, measure: str) -> Any:
+    import numpy
+    from matplotlib import colormaps
+
     figure, axes = canvas(height=3.8, width=5.8)
     lines = list(dict.fromkeys(line for line, _ in curve.values))
     ticks = sorted({x for _, x in curve.values})
     axes.set_xticks(range(len(ticks)), ticks)
+    colours = colormaps["viridis"](numpy.linspace(0, 0.65, len(lines)))
     for index, line in enumerate(lines):
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
         beside = 0.1 * (index - (len(lines) - 1) / 2)  # so that no bar hides another
@@ -171,12 +181,13 @@ def _drawn(curve: Curve, measure: str) -> Any:
             markersize=4,
             linewidth=1,
             elinewidth=0.5,
-            label=f"{in_words(curve.line)} {line}" if curve.line else None,
+            color=colours[index],
+            label=str(line),
         )
     axes.set_xlabel(in_words(curve.x))
     axes.set_ylabel(measure)
     if curve.line:
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+        axes.legend(title=in_words(curve.line), ncols=len(lines), handlelength=1, **ABOVE)
     return figure
 
 

@@ -14,7 +14,7 @@ from ldlrepro.report.svg import INK, Sheet, text_width
 
 ORDER = (
     "Methods are ordered by the geometric mean of these, each over the lowest of its column. Those "
-    "that are told test labels come last. Those with few columns are in the table of numbers only."
+    "with few columns are in the table of numbers only."
 )
 LEAST = 1e-9
 """Error below which nothing is better."""
@@ -29,8 +29,8 @@ COLOURS = (
 STEPS = 100
 """Colours that the bar above the map shows."""
 WIDE, HIGH = 48, 32
-"""Size of a cell, in pixels."""
-NAMES, NUMBERS = 16, 15
+"""Least size of a cell, in pixels."""
+NAMES, NUMBERS, COLUMNS = 16, 15, 14
 """Sizes of letters."""
 ROOM = 1340
 """Width that a page shows without making letters smaller."""
@@ -84,6 +84,8 @@ def methods_figure(page: PaperPage) -> Figure | None:
     ranked = {name: values for name, values in shown.items() if name in fair} or shown
     caption = f"By {measure}, {_finding(ranked, [n for n in bold if n in ranked], names)} "
     caption += f"Numbers are the {what}. {below} {ORDER}"
+    if fair != [*lines]:
+        caption += " Those that are told test labels come last, and none of theirs is the lowest."
     if bold:
         caption += " Those of the paper are bold."
     figure = _heat_map(
@@ -150,32 +152,36 @@ def _heat_map(
     values = [v for line in lines.values() for v in line if v is not None]
     most = next((most for most in ENDS if min(values) >= 1 / most), ENDS[-1])
     edge, bottom = _write_scale(sheet, what, values, most)
-    for band in _bands([protocol for protocol, _ in places], left):
+    counts = Counter(protocol for protocol, _ in places)
+    shares = [text_width(_words(name), COLUMNS) / count for name, count in counts.items()]
+    heads = text_width(chain(*(_words(data) for _, data in places)), COLUMNS)
+    wide = max(WIDE, 3 + heads, *(3 + share for share in shares))
+    for band in _bands([protocol for protocol, _ in places], left, wide):
         inside = [protocol in band for protocol, _ in places]
         shown = {name: [*compress(line, inside)] for name, line in lines.items()}
         shown = {n: line for n, line in shown.items() if any(v is not None for v in line)}
         columns = [data for _, data in compress(places, inside)]
         head = bottom + 12
         if len({protocol for protocol, _ in places}) > 1:
-            head = _write_protocols(sheet, left, head, [p for p, _ in compress(places, inside)])
-        head += 6 + text_width(columns, NAMES)
-        for x, column in enumerate(columns):
-            sheet.upwards(left + WIDE * (x + 0.5), head - 6, column, NAMES)
+            protocols = [p for p, _ in compress(places, inside)]
+            head = _write_protocols(sheet, left, wide, head, protocols)
+        middles = [left + wide * (x + 0.5) for x in range(len(columns))]
+        head = _write_heads(sheet, head, dict(zip(middles, columns, strict=True)))
         for y, (name, line) in enumerate(shown.items()):
             top = head + HIGH * y
             _write_name(sheet, left - 6, top + HIGH / 2, titles[name], name in own)
-            _write_line(sheet, left, top, line, most)
+            _write_line(sheet, left, wide, top, line, most)
         bottom = head + HIGH * len(shown) + 12
-        edge = max(edge, left + WIDE * len(columns))
+        edge = max(edge, left + wide * len(columns))
     return sheet.svg(edge + 12, bottom - 8)
 
 
-def _bands(protocols: Sequence[str], left: float) -> list[list[str]]:
+def _bands(protocols: Sequence[str], left: float, column: float) -> list[list[str]]:
     """Return protocols in lines that are no wider than a page where they need not be."""
     bands: list[list[str]] = []
     end = math.inf
     for protocol in dict.fromkeys(protocols):
-        wide = WIDE * protocols.count(protocol)
+        wide = column * protocols.count(protocol)
         if end + wide > ROOM:
             bands.append([])
             end = left
@@ -204,16 +210,16 @@ def _write_scale(
 
 
 def _write_line(
-    sheet: Sheet, left: float, top: float, values: Sequence[float | None], most: float
+    sheet: Sheet, left: float, wide: float, top: float, values: Sequence[float | None], most: float
 ) -> None:
     """Write a method's numbers; those beyond the colours have the last."""
     for x, value in enumerate(values):
         if value is not None:
             place = _shade(value, most)
-            sheet.rectangle(left + WIDE * x, top, WIDE - 0.7, HIGH - 0.7, _colour(place))
+            sheet.rectangle(left + wide * x, top, wide - 0.7, HIGH - 0.7, _colour(place))
             ink = INK if 0.12 <= place <= 0.76 else "#fff"
             number = f"{value:.{2 if value < 9.995 else 0}f}"
-            at = left + WIDE * (x + 0.5), top + HIGH / 2
+            at = left + wide * (x + 0.5), top + HIGH / 2
             sheet.text(*at, number, NUMBERS, "middle", fill=ink)
 
 
@@ -225,19 +231,31 @@ def _write_name(sheet: Sheet, x: float, y: float, title: str, bold: bool) -> Non
         sheet.text(x, y + below, part, NAMES, "end", **weight)
 
 
-def _write_protocols(sheet: Sheet, left: float, top: float, protocols: Sequence[str]) -> float:
+def _words(name: str) -> list[str]:
+    """Return the lines of an id above a column; each but the last ends with ``_``."""
+    return name.replace("_", "_ ").split()
+
+
+def _write_heads(sheet: Sheet, top: float, heads: Mapping[float, str]) -> float:
+    """Write ids around their middles, down to a common line; return where that is."""
+    bottom = top + COLUMNS * max(len(_words(name)) for name in heads.values())
+    for middle, name in heads.items():
+        for line, word in enumerate(reversed(_words(name)), start=1):
+            sheet.text(middle, bottom - COLUMNS * (line - 0.5), word, COLUMNS, "middle")
+    return bottom + 6
+
+
+def _write_protocols(
+    sheet: Sheet, left: float, wide: float, top: float, protocols: Sequence[str]
+) -> float:
     """Name each protocol once, over a line above its data sets; return where that is."""
     counts = Counter(protocols)
-    long = [name for name, count in counts.items() if text_width([name], NAMES) > WIDE * count]
-    bottom = top + 6 + max(NAMES, text_width(long, NAMES))
-    for protocol, count in counts.items():
-        start = left + WIDE * protocols.index(protocol)
-        end, middle = start + WIDE * count, start + WIDE * count / 2
-        sheet.line((start + 3, bottom), (end - 3, bottom))
-        if protocol in long:
-            sheet.upwards(middle, bottom - 6, protocol, NAMES)
-        else:
-            sheet.text(middle, bottom - 4 - NAMES / 2, protocol, NAMES, "middle")
+    starts = {name: left + wide * protocols.index(name) for name in counts}
+    bottom = _write_heads(
+        sheet, top, {starts[name] + wide * count / 2: name for name, count in counts.items()}
+    )
+    for name, count in counts.items():
+        sheet.line((starts[name] + 3, bottom), (starts[name] + wide * count - 3, bottom))
     return bottom + 6
 
 

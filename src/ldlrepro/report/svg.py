@@ -58,15 +58,8 @@ class Sheet:
     ) -> None:
         """Add words whose middle line is at ``y``: no two programs agree on baselines."""
         place = {"x": x, "y": y + MIDDLE * size, "font_size": size}
-        self._words(words, {**place, "text_anchor": anchor, **settings})
-
-    def upwards(self, x: float, y: float, words: str, size: float) -> None:
-        """Add words that are read from below and begin at ``y``."""
-        turn = f"translate({_short(x + MIDDLE * size)} {_short(y)}) rotate(-90)"
-        self._words(words, {"transform": turn, "font_size": size})
-
-    def _words(self, words: str, settings: Mapping[str, float | str]) -> None:
-        self._parts.append(f"<text{_told(settings)}>{escape(words, quote=False)}</text>")
+        told = _told({**place, "text_anchor": anchor, **settings})
+        self._parts.append(f"<text{told}>{escape(words, quote=False)}</text>")
 
     def svg(self, width: float, height: float) -> str:
         """Return the drawing as the text of a file."""
