@@ -28,7 +28,7 @@
   /** Short pairs side by side. */
   function pairs(part) {
     const entries = Object.entries(part.same).filter(([, value]) => value !== "");
-    return h("dl", { class: "pairs" }, entries.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, valueNode(value)))));
+    return h("dl", { class: "pairs" }, entries.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, valueNode(value ?? "none")))));
   }
 
   function table(caption, head, lines, foot) {
