@@ -94,7 +94,7 @@ def test_a_figure_shows_the_points_that_were_measured(paper):
     assert curve.means()[None, 1] > curve.means()[None, 8] * 0.1
     drawn = drawings(page)
     assert set(drawn) == {"figure_1"}
-    assert drawn["figure_1"].title == "Figure 1: how many neighbours"
+    assert drawn["figure_1"].title == "Figure 1, measured here: how many neighbours"
 
 
 # ---------------------------------------------------------------------- experiments
