@@ -128,6 +128,7 @@ def test_methods_with_few_columns_are_not_drawn_and_a_lost_data_set_costs_a_plac
     figure = drawings(page([], units))["methods"]
     assert [line[1] for line in figure.table[1:]] == ["aa_knn", "sa_bfgs", "rf"]
     assert "rf" not in texts(figure.image)
+    assert "test labels" not in figure.caption
     shown = page([], units)
     shown.methods["aa_knn"] = PROJECT.method("true_labels")
     figure = drawings(shown)["methods"]

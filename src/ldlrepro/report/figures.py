@@ -143,9 +143,10 @@ def _settings(printed: Printed, curve: Curve) -> str:
     for line, settings in printed.fixed_by_line.items():
         fixed += f", {line} with{_listed(settings)[1:]}" if settings else ""
     over = curve.few_folds() or "the folds"
+    beside = ", side by side around their tick" if curve.line else ""
     return (
         f"Points are means over {over} of {printed.method} on {printed.dataset}{fixed}. Bars are "
-        "one standard deviation and stand side by side around their tick."
+        f"one standard deviation{beside}."
     )
 
 

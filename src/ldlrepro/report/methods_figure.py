@@ -84,7 +84,7 @@ def methods_figure(page: PaperPage) -> Figure | None:
     ranked = {name: values for name, values in shown.items() if name in fair} or shown
     caption = f"By {measure}, {_finding(ranked, [n for n in bold if n in ranked], names)} "
     caption += f"Numbers are the {what}. {below} {ORDER}"
-    if fair != [*lines]:
+    if len(fair) < len(lines):
         caption += " Those that are told test labels come last, and none of theirs is the lowest."
     if bold:
         caption += " Those of the paper are bold."
