@@ -292,10 +292,9 @@ def sentence(board: Standings) -> str:
     )
     if near:
         said += (
-            f"Its Elo, a rating by wins, is {first['elo']:.0f}, and may "
-            f"lie from {first['low']:.0f} to {first['high']:.0f} over other families (95%). It is "
-            f"tied with {len(near)} of {len(others)} other methods, ahead of it in more than one "
-            f"such draw of 40: {listed([method_of(row['method']) for row in near])}."
+            f"It is tied with {len(near)} of {len(others)} other methods, each ahead of it in more "
+            "than one draw of families in 40: "
+            f"{listed([method_of(row['method']) for row in near])}."
         )
     else:
         said += "It leads in nearly all draws of such families."
