@@ -189,9 +189,12 @@ def ratio_lists(rows: Iterable[Row]) -> str:
 
 def _means(rows: Sequence[Row]) -> str:
     fits = [row for row in rows if row.ours_rows_s is None]
+    as_they_come = [row for row in fits if row.has_own_defaults]
     kinds = {
-        "fits at equal settings": [row for row in fits if not row.has_own_defaults],
-        "fits with own defaults": [row for row in fits if row.has_own_defaults],
+        "fits" + " at equal settings" * bool(as_they_come): [
+            row for row in fits if not row.has_own_defaults
+        ],
+        "fits with own defaults": as_they_come,
         "predictions": [row for row in rows if row.ours_rows_s is not None],
     }
     told = "; ".join(_mean_in_words(what, some) for what, some in kinds.items() if some)
