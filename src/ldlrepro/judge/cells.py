@@ -27,6 +27,7 @@ from ldlrepro.judge.verdicts import (
     BLIND,
     FITTED,
     JUDGED,
+    MEAN,
     MET,
     MISPRINT,
     NOT_RUN,
@@ -43,7 +44,7 @@ from ldlrepro.plan import Cell, Plan, Unit, is_quoted
 from ldlrepro.plan.printed import TIMES, cell_key, printed_deviation
 
 TRAIN_MEAN = "train_mean"
-YARDSTICKS = {"the training mean": TRAIN_MEAN, "the uniform distribution": "uniform"}
+YARDSTICKS = {MEAN: TRAIN_MEAN, "the uniform distribution": "uniform"}
 """Methods whose verdict in a cell shows whether that verdict could have failed."""
 FOREST = {"an ordinary forest": "rf_reg"}
 """The same for forests. For other methods its verdict is shown only."""

@@ -27,6 +27,8 @@ OVER = {
     ),
 }
 OTHER_SETTINGS = "measured with other settings than the configuration has today; to be run again"
+MEAN = "the training mean"
+"""Name of the yardstick that predicts the same for every row."""
 PERFECT = {"cosine": 1.0, "intersection": 1.0, "fidelity": 1.0}
 """The best value of measures whose best value is not zero."""
 SAME = 0.01
@@ -141,6 +143,8 @@ class VerdictRow:
                 f"it is met, {missing}, and no printed number and no test row of its data set "
                 "chose its settings"
             )
+            if ahead := [name for name, got in self.yardsticks.items() if got == BETTER]:
+                why += f", but {listed(ahead)} {'do' if len(ahead) > 1 else 'does'} better"
         elif self.verdict not in MET:
             why = "it is not met"
         elif too:

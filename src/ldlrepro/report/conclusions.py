@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.tallies import Tally
-from ldlrepro.judge.verdicts import MISPRINT, listed
+from ldlrepro.judge.verdicts import BETTER, MEAN, MISPRINT, listed
 from ldlrepro.report.content import MEASURE_TITLES
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def of_seconds(counts: Tally) -> str:
 
 
 def of_own_methods(rows: Mapping[Paper, Sequence[VerdictRow]]) -> str:
-    """Say how many different numbers hold, and how many of them are of papers' own methods."""
+    """Say how many different numbers hold, how many are of papers' own methods, how many poor."""
     hold = [(paper, row) for paper, mine in rows.items() for row in mine if row.holds]
     if not hold:
         return ""
@@ -94,7 +94,10 @@ def of_own_methods(rows: Mapping[Paper, Sequence[VerdictRow]]) -> str:
     if apart < len(hold):
         said = f"These {len(hold)} are {apart} different numbers: some stand in several tables. Of "
         said += f"the {apart}, "
-    return f"{said}{own} are of a paper's own method, the others of rivals."
+    said += f"{own} are of a paper's own method, the others of rivals."
+    if poor := sum(row.yardsticks.get(MEAN) == BETTER for _, row in hold):
+        said += f" In {poor} of the {len(hold)} the training mean does better than the method."
+    return said
 
 
 def different(rows: Iterable[VerdictRow]) -> int:
