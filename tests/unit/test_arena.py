@@ -141,6 +141,7 @@ def test_odd_rows_are_counted_and_the_first_is_placed(table, checkout):
             "has the text 'x'. Write numbers, or leave columns with text out: --ignore a",
         ),
         ({"sad": -1.0}, {}, "line 2, column 'sad' has -1. The degrees"),
+        ({"a": 59 * [1.0] + [np.inf]}, {}, "line 61, column 'a' has an infinite number"),
         (dict.fromkeys(LABELS, 1.0), {}, "all rows have the same labels"),
         (
             {**dict.fromkeys(LABELS, 1.0), "a": [np.nan] + 59 * [1.0]},
@@ -407,6 +408,7 @@ def test_people_are_kept_whole_where_they_are_known(tmp_path, monkeypatch, capsy
     said = " ".join(capsys.readouterr().out.split())
     assert "persons whole." in said
     assert "other methods from it. The column tied marks them." in said
+    assert said.endswith(".best"), "and how to fit it"
     assert cli.main(["recommend", "--measure", "cosine"]) == 2
     assert "only losses are compared over several data sets" in capsys.readouterr().err
 

@@ -277,3 +277,15 @@ def test_the_verb_says_what_is_wrong_in_sentences_json_and_misprints(
     assert cli.main(["lint", str(file)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "none contradicts another; nothing looks suspicious" in told
+
+
+@pytest.mark.parametrize(
+    ("head", "meant"), [("Chebyshv", "chebyshev"), ("Cosine similarity", "cosine"), ("stds", "std")]
+)
+def test_a_misspelt_head_is_refused_and_another_column_is_left_alone(tmp_path, head, meant):
+    path = tmp_path / "table.csv"
+    path.write_text(f"dataset,method,KL,{head}\nd,m,0.9,1.7\n", encoding="utf-8")
+    with pytest.raises(UserError, match=f"line 1.*'{head}'.*'{meant}'"):
+        read_table(path, "")
+    path.write_text("dataset,method,KL,year,folds\nd,m,0.9,2017,5\n", encoding="utf-8")
+    assert [cell.measure for cell in read_table(path, "")] == ["kl"]

@@ -184,7 +184,9 @@ class Project:
     def protocol(self, name: str) -> Protocol:
         """Return a protocol by its id, whichever paper's it is."""
         if name not in self.protocols:
-            raise unknown("protocol", name, self.protocols, "`ldlrepro list papers` lists them.")
+            raise unknown(
+                "protocol", name, self.protocols, "`ldlrepro list papers --wide` has them."
+            )
         return self.protocols[name]
 
     @cached_property

@@ -226,8 +226,20 @@ def recommend(args: argparse.Namespace) -> int:
             )
         data_set = project.data_set(args.dataset)
         found = advice.recommend(judge, data_set, args.measure)
-        return answer(args, found.lines, found.said, brief=best_of_each(found.lines)[:10])
+        answer(args, found.lines, found.said, brief=best_of_each(found.lines)[:10])
+        return _told_to_fit(args, found.lines[0]["method"])
     paths = standings.tables(HERE.results, project.root / "reference")
     board = standings.Standings(standings.read(paths), project.families, args.measure)
     lines = standings.lines(board)
-    return answer(args, lines, advice.overall(board), first=6, brief=best_of_each(lines)[:10])
+    answer(args, lines, advice.overall(board), first=6, brief=best_of_each(lines)[:10])
+    return _told_to_fit(args, lines[0]["method"])
+
+
+def _told_to_fit(args: argparse.Namespace, first: str) -> int:
+    """Say how to fit the first method, where it is one of the arena's."""
+    from ldl.comparison.contenders import portfolio
+    from ldlrepro.arena.standings import method_of
+
+    if (name := method_of(first)) in portfolio() and not args.json:
+        print(f'\nTo tune and fit it in Python: ldl.compare(X, D, methods=["{name}"]).best')
+    return 0

@@ -71,6 +71,10 @@ def read_own(
     of = table[groups].to_numpy() if groups else None
     table = table.drop(columns=dropped)
     _demand_numbers(path, table, labels)
+    if (endless := np.isinf(table.to_numpy(dtype=np.float64))).any():
+        row, column = np.argwhere(endless)[0]
+        place = f"{_line(path, row)}, column '{table.columns[column]}' has an infinite number"
+        raise UserError(f"{path}: {place}. Leave the cell empty, and the row is left out.")
     kept = table.notna().all(axis=1).to_numpy()
     _note_left_out(kept, "have gaps", remarks)
     degrees = table[labels].to_numpy(dtype=np.float64)

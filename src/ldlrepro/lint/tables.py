@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,12 @@ def read_table(path: Path, source: str) -> list[Cell]:
                 f"{path}: line 1: there is no column '{name}'. Write the columns dataset, method, "
                 "metric, mean and std, or dataset, method and one for each measure."
             )
+    for name in header:
+        if name not in OURS.values() and (meant := _meant(name)):
+            raise UserError(
+                f"{path}: line 1: the column '{name}' is not read. Did you mean '{meant}'? Rename "
+                "it, or leave it out."
+            )
     cells: list[Cell] = []
     for number, fields in lines[1:]:
         given = dict(zip(header, (field.strip() for field in fields), strict=False))
@@ -191,6 +198,13 @@ def read_table(path: Path, source: str) -> list[Cell]:
         if len(same) > 1:
             raise UserError(f"{path}: line {same[1].line}: the same cell as line {same[0].line}")
     return cells
+
+
+def _meant(name: str) -> str:
+    """Return the column or measure whose name this one begins with or nearly is; '' if none."""
+    word = plain(name)
+    begun = [known for known in OURS if len(known) > 3 and word.startswith(known)]
+    return next((OURS[k] for k in begun or get_close_matches(word, OURS, 1, 0.75)), "")
 
 
 def _our_name(name: str) -> str:
