@@ -9,15 +9,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, compress
 
 from ldlrepro.judge.scores import UnitScores
+from ldlrepro.judge.verdicts import listed
 from ldlrepro.report.content import CONTROLS, Figure, PaperPage
 from ldlrepro.report.svg import INK, Sheet, text_width
 
 ORDER = (
-    "Methods are ordered by the geometric mean of these, each over the lowest of its column. Those "
-    "with few columns are in the table of numbers only."
+    "Methods are ordered by their geometric mean over the shared columns, which all of them have. "
+    "Those that lack one are in the table of numbers only."
 )
 LEAST = 1e-9
 """Error below which nothing is better."""
+APART = 1.01
+"""Times the lowest mean from which on another is not as low."""
 ENDS = (2.0, 3.0, 5.0)
 """Colours go from 1 to the first of these that the best number needs, less and more."""
 COLOURS = (
@@ -60,12 +63,16 @@ def methods_figure(page: PaperPage) -> Figure | None:
     }
     told = {name for name, method in page.methods.items() if method.control}
     fair = [name for name in lines if name not in told] or [*lines]
-    columns = zip(*(lines[name] for name in fair), strict=True)
-    best = [min((v for v in column if v is not None), default=LEAST) for column in columns]
+    own = {_base(row.method_id) for row in page.rows if row.method in page.paper.own}
+    shared = _shared({name: lines[name] for name in fair}, own)
+    means: dict[str, float] = {}
+    for name, line in lines.items():
+        known = [max(v, LEAST) for v in compress(line, shared) if v is not None]
+        if len(known) == sum(shared):
+            means[name] = statistics.geometric_mean(known)
 
     def place(name: str) -> tuple[bool, bool, float, str]:
-        few, behind = _behind(lines[name], best)
-        return few, name not in fair, behind, name
+        return name not in means, name not in fair, means.get(name, 0.0), name
 
     lines = {name: lines[name] for name in sorted(lines, key=place)}
     measure = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
@@ -76,16 +83,16 @@ def methods_figure(page: PaperPage) -> Figure | None:
         below = "Below 1 is better than the training mean."
     titles = {name: page.title_of(name) for name in lines}
     names = {name: _told_apart(name, titles) for name in lines}
-    own = {_base(row.method_id) for row in page.rows if row.method in page.paper.own}
-    drawn = {name: values for name, values in lines.items() if not _behind(values, best)[0]}
+    drawn = {name: values for name, values in lines.items() if name in means}
     bold = [name for name in drawn if _base(name) in own]
     full = [any(v is not None for v in column) for column in zip(*drawn.values(), strict=True)]
     shown = {name: [*compress(values, full)] for name, values in drawn.items()}
-    ranked = {name: values for name, values in shown.items() if name in fair} or shown
-    caption = f"By {measure}, {_finding(ranked, [n for n in bold if n in ranked], names)} "
+    placed = [name for name in drawn if name in fair]
+    over = "" if len(full) == 1 else f" over {sum(shared)} shared column{'s' * (sum(shared) > 1)}"
+    caption = f"By {measure}, {_finding(placed, means, bold, names, over)}. "
     caption += f"Numbers are the {what}. {below} {ORDER}"
     if len(fair) < len(lines):
-        caption += " Those that are told test labels come last, and none of theirs is the lowest."
+        caption += " Those that are told test labels come last."
     if bold:
         caption += " Those of the paper are bold."
     figure = _heat_map(
@@ -97,43 +104,47 @@ def methods_figure(page: PaperPage) -> Figure | None:
     return Figure("Methods side by side", figure, caption, table)
 
 
-def _finding(
-    drawn: Mapping[str, Sequence[float | None]], own: Sequence[str], names: Mapping[str, str]
-) -> str:
-    """Say which method comes first, and where the first of the paper's own comes.
+def _shared(lines: Mapping[str, Sequence[float | None]], own: Collection[str]) -> list[bool]:
+    """Return which columns are compared: those of a method that give most numbers in all.
 
-    All are compared on the columns of the paper's own, or else of the first.
+    Numbers count double where a method of the paper's own has all of the columns.
     """
-    lead = own[0] if own else next(iter(drawn))
-    has = [value is not None for value in drawn[lead]]
-    cut = {name: [v for v in compress(line, has) if v is not None] for name, line in drawn.items()}
-    full = {name: line for name, line in cut.items() if len(line) == sum(has)}
-    best = [min(column) for column in zip(*full.values(), strict=True)]
-    placed = sorted(full, key=lambda name: _behind(full[name], best))
-    first = f"{names[placed[0]]} comes first of {len(placed)} methods"
-    first += f" over {len(best)} columns" if len(best) > 1 else ""
-    first += ", which all of these have" if len(placed) < len(drawn) else ""
+    has = {name: [value is not None for value in line] for name, line in lines.items()}
+
+    def numbers(columns: Sequence[bool]) -> tuple[int, int]:
+        full = [name for name, line in has.items() if all(compress(line, columns))]
+        mine = any(_base(name) in own for name in full)
+        return (1 + mine) * len(full) * sum(columns), len(full)
+
+    return max(has.values(), key=numbers)
+
+
+def _finding(
+    placed: Sequence[str],
+    means: Mapping[str, float],
+    own: Sequence[str],
+    names: Mapping[str, str],
+    over: str,
+) -> str:
+    """Say which methods come first, and where the first of the paper's own comes."""
     mine = next((name for name in placed if name in own), None)
-    if placed[0] == mine:
-        return f"{first}; it is the paper's own."
-    if mine:
-        first += f", and the paper's own {names[mine]} is number {placed.index(mine) + 1}"
-    return f"{first}."
+    low = [name for name in placed if means[name] < APART * means[placed[0]]]
+    low.sort(key=lambda name: name != mine)
+    told = f"{names[low[0]]} comes first of {len(placed)} methods"
+    if len(low) > 1:
+        told = f"{names[low[0]]} is as low as {listed([names[name] for name in low[1:]])}"
+        told += f" and lower than the rest of {len(placed)}" if len(low) < len(placed) else ""
+    told += over
+    if mine is None:
+        return told
+    if mine in low:
+        return f"{told}; it is the paper's own"
+    return f"{told}, and the paper's own {names[mine]} is number {placed.index(mine) + 1}"
 
 
 def _base(name: str) -> str:
     """Return a method's id without its variant."""
     return name.partition("@")[0]
-
-
-def _behind(values: Sequence[float | None], best: Sequence[float]) -> tuple[bool, float]:
-    """Return whether a method has few columns, and how far it is behind the best in these."""
-    logs = [
-        math.log(max(v, LEAST) / max(b, LEAST))
-        for v, b in zip(values, best, strict=True)
-        if v is not None
-    ]
-    return 2 * len(logs) < len(best), statistics.fmean(logs)
 
 
 def _heat_map(
