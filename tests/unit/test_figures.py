@@ -10,6 +10,7 @@ from matplotlib.figure import Figure as Canvas
 
 from ldlrepro.catalogue import Method
 from ldlrepro.core.errors import UserError
+from ldlrepro.judge.answer import Curve, CurvePoint
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.report.agreement_figure import MARKERS
@@ -157,6 +158,23 @@ def test_a_map_orders_methods_by_the_columns_that_all_have_and_calls_no_tie_firs
     )
     errors["rf"] = (0.09, 0.1)
     assert drawn().finding == f"By mean KL, rf comes first of 4 methods over {over}"
+
+
+@pytest.mark.parametrize(
+    ("best", "finding"),
+    [
+        (
+            [0.1, 0.3],
+            "Chebyshev on sbu_3dfe differs less by depth and sampling ratio than between folds",
+        ),
+        ([0.0, 0.01], "Chebyshev on sbu_3dfe is best at depth 20 and sampling ratio 0.5"),
+    ],
+)
+def test_a_curve_has_a_best_place_only_if_it_moves_more_than_its_folds(best, finding):
+    points = [CurvePoint(0.5, 20, best), CurvePoint(0.5, 5, [0.2, 0.3])]
+    curve = Curve("4a", "depth", "chebyshev", "max_depth", "max_samples", points, 2)
+    made = PaperPage.of(PROJECT, report_pages.answer("structrf", curves=[curve]))
+    assert drawings(made)["figure_4a"].finding == finding
 
 
 def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_training_mean():

@@ -112,7 +112,7 @@ def _read(entry: Mapping[str, str], place: Path) -> Figure:
 
 
 def _finding(page: PaperPage, curve: Curve, dataset: str) -> str:
-    """Say where a curve is best, and how far its ends are apart."""
+    """Say where a curve is best, and how far its ends are apart; if less than folds, that first."""
     means = curve.means()
     if len(means) < 2:
         return ""
@@ -124,7 +124,11 @@ def _finding(page: PaperPage, curve: Curve, dataset: str) -> str:
     lies = f"It lies between {low:.4g} and {high:.4g}"
     line = f" and {in_words(curve.line)} {best[0]}" if curve.line else ""
     apart = f", {(high - low) / spread:.1f} standard deviations over folds" if spread else ""
-    return f"{measure} is best at {in_words(curve.x)} {best[1]}{line}. {lies}{apart}. "
+    told = f" is best at {in_words(curve.x)} {best[1]}{line}. {lies}{apart}. "
+    if high - low >= spread:
+        return measure + told
+    names = " and ".join(map(in_words, filter(None, (curve.x, curve.line))))
+    return f"{measure} differs less by {names} than between folds. It{told}"
 
 
 def _with_direction(page: PaperPage, metric: str) -> str:
