@@ -13,7 +13,7 @@ from ldlrepro.catalogue import Figure as Printed
 from ldlrepro.judge.comparisons import Losses, measured_losses, printed_losses
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import ALPHA, Ranking, ranking
-from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.judge.verdicts import JUDGED, VerdictRow, listed
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.svg import PALE, Sheet, text_width
 
@@ -80,9 +80,10 @@ def _finding(pairs: Sequence[Sequence[_Panel]]) -> str:
     among = len(pairs[0][0].compared.ranks)
     told = f"Of {among} methods {name} is first by {of} of {len(leaders)} measures as printed"
     told += f", by {ours} as measured"
-    told += ", so its lead is confirmed on these data sets. " if ours >= of else ". "
+    told += ": the same lead" if ours >= of else ""
     if all(measured.compared.refusal for _, measured in pairs):
-        return f"{told}The data sets are too few for a test: nothing follows for other data. "
+        return f"{told}; too few data sets for a test. "
+    told += ". "
     tests = [p for _, measured in pairs if (p := measured.compared.friedman) is not None]
     if tests:
         told += (
@@ -177,7 +178,7 @@ def _join(
 
 
 def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return names with a mark for what runs under another protocol, and what the mark means."""
+    """Return names with a mark for what runs under another protocol, and what it and names mean."""
     protocols = {row.method: row.protocol for row in rows if row.protocol}
     main = Counter(protocols.values()).most_common(1)
     others = {name: p for name, p in protocols.items() if p != main[0][0]}
@@ -186,4 +187,9 @@ def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str,
         f" † under the protocol {protocol}, on other splits."
         for protocol in sorted(set(others.values()))
     )
-    return labels, remark
+    ran: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row.verdict in JUDGED:
+            ran[row.method].add("other settings" if "=" in row.method_id else row.method_id)
+    told = [f"{name} as {listed(sorted(i))}" for name, i in ran.items() if any("@" in o for o in i)]
+    return labels, remark + (f" Measured: {'; '.join(told)}." if told else "")
