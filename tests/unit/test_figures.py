@@ -213,6 +213,12 @@ def test_panels_side_by_side_stand_below_each_other_on_a_phone():
     assert len(left) == 1
 
 
+def test_no_caption_says_on_which_side_a_panel_stands():
+    captions = [figure.caption for paper in PROJECT.papers for figure in paper.figures.values()]
+    assert any(captions)
+    assert not [text for text in captions if re.search(r"\bon the (left|right)\b", text, re.I)]
+
+
 @pytest.mark.parametrize("gone", ["methods.svg"])
 def test_a_drawing_that_is_not_there_is_named_with_what_to_type(tmp_path, gone):
     write_figures(MEASURED, tmp_path / "mslp")
