@@ -67,5 +67,14 @@ def test_too_few_data_sets_for_a_test_confirm_no_lead_and_variants_are_named():
     assert figure.caption.endswith(" Measured: B as b@slow.")
 
 
+def test_a_method_with_some_numbers_of_another_protocol_is_marked():
+    rows, units = table(8)
+    rows[0] = replace(rows[0], protocol="q")
+    units[0] = replace(units[0], protocol="q")
+    figure = figure_of(rows, units)
+    assert [line[3] for line in figure.table[1:]] == ["A†", "B", "C"] * 2
+    assert figure.caption.endswith(" † has numbers of the protocol q, on other splits.")
+
+
 def test_ranks_that_nothing_was_measured_for_are_not_drawn():
     assert figure_of(*table(8, measured=0)) is None

@@ -178,18 +178,17 @@ def _join(
 
 
 def _labels(rows: Sequence[VerdictRow], names: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return names with a mark for what runs under another protocol, and what it and names mean."""
-    protocols = {row.method: row.protocol for row in rows if row.protocol}
-    main = Counter(protocols.values()).most_common(1)
-    others = {name: p for name, p in protocols.items() if p != main[0][0]}
+    """Return names, marked where a number is of another protocol, and what marks and names mean."""
+    rows = [row for row in rows if row.verdict in JUDGED]
+    main = Counter(row.protocol for row in rows).most_common(1)
+    others = {row.method: row.protocol for row in rows if row.protocol != main[0][0]}
     labels = {name: f"{name}†" if name in others else name for name in names}
     remark = "".join(
-        f" † under the protocol {protocol}, on other splits."
+        f" † has numbers of the protocol {protocol}, on other splits."
         for protocol in sorted(set(others.values()))
     )
     ran: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        if row.verdict in JUDGED:
-            ran[row.method].add("other settings" if "=" in row.method_id else row.method_id)
+        ran[row.method].add("other settings" if "=" in row.method_id else row.method_id)
     told = [f"{name} as {listed(sorted(i))}" for name, i in ran.items() if any("@" in o for o in i)]
     return labels, remark + (f" Measured: {'; '.join(told)}." if told else "")
