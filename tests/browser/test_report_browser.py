@@ -393,6 +393,16 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
         ("which method", "#/leaderboard", "Leaderboard"),
         ("best method", "#/leaderboard", "Leaderboard"),
         ("recommend", "#/leaderboard", "Leaderboard"),
+        ("my own data", "#/about/own", "ldlrepro arena FILE.csv"),
+        ("raw predictions", "#/about/run", "--predictions FILE.parquet"),
+        ("I doubt this number", "#/about/doubt", "ldlrepro audit"),
+        ("how long does it take", "#/about/run", "ldlrepro status"),
+        ("cluster", "#/about/run", "profiles/slurm"),
+        ("why is it worse", "#/about/doubt", "ldlrepro explain"),
+        ("What is KL", "#/about/reading", "Kullback-Leibler"),
+        ("bibtex", "#/about/cite", "ldlrepro cite"),
+        ("license", "#/about/run", "MIT licence"),
+        ("GPU", "#/about/run", "Machine"),
     ],
 )
 def test_the_box_finds_what_a_word_means_and_what_to_type(page, reference, words, place, answer):
@@ -420,6 +430,7 @@ def report_in_site(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> 
         ("(0.0399", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
         ("What is the KL of LDLDF on s-JAFFE?", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
         ("yeast_alpah", "Nothing has all these words. Did you mean yeast_alpha?"),
+        ("raw predictoins", "Nothing has all these words. Did you mean raw predictions?"),
         ("how do I add a method", "documentation · Add my own method"),
     ],
 )
@@ -432,8 +443,9 @@ def test_the_box_knows_numbers_questions_typing_errors_and_pages_of_the_site(
     sync_api.expect(found).to_have_text(first)
     page.keyboard.press("Enter")
     if first.startswith("Nothing"):
-        assert page.locator("#jump input").input_value() == "yeast_alpha"
-        sync_api.expect(found).to_have_text("Which method for Yeast-alpha?")
+        assert page.locator("#jump input").input_value() == first.partition("mean ")[2][:-1]
+        there = {"yeast_alpah": "Which method for Yeast-alpha?"}
+        sync_api.expect(found).to_have_text(there.get(words, "Where are the raw predictions?"))
     else:
         page.wait_for_url(re.compile("/cell/ldldf/6/|/add-a-method.html$"))
 
@@ -446,6 +458,16 @@ def test_the_title_of_a_table_says_nothing_of_the_data_set_of_its_cells(page, re
     found = page.locator("#jump-list [role=option]")
     found.first.wait_for()
     assert all(" · sbu_3dfe · " in place for place in found.all_inner_texts())
+
+
+def test_the_box_finds_words_by_their_beginning_and_behind_a_mark(page, reference):
+    page.goto(reference[0].as_uri())
+    settle(page)
+    page.locator("#jump input").fill("jaff LDLDF KL")
+    found = page.locator("#jump-list [role=option]").first
+    sync_api.expect(found).to_contain_text(" · sjaffe · LDLDF · KL")
+    page.locator("#jump input").fill("Elo")  # in the middle of zero_one_loss
+    sync_api.expect(page.locator("#jump-list")).to_have_text("Nothing has all these words")
 
 
 def test_no_two_places_of_the_box_have_the_same_name(page, reference):

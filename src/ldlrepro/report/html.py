@@ -186,8 +186,25 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "Which method should I use? Which does ldlrepro recommend as the best?": ("leaderboard",),
     "Which printed numbers hold?": (),
+    "What is KL?": ("about", "reading"),
+    "Why is a number worse?": ("about", "doubt"),
+    "How long does it take?": ("about", "run"),
+    "How do I run it on a cluster?": ("about", "run"),
+    "Where are the raw predictions?": ("about", "run"),
 }
 """Question typed into the jump box -> the page that answers."""
+
+ALSO = {
+    ABOUT["own"]: "data table add compare",
+    ABOUT["cite"]: "bibtex reference",
+    ABOUT["run"]: "machine CPU GPU licence license version commit",
+    "What is KL?": "Kullback-Leibler measure metric score loss",
+    "Why is a number worse?": "better miss misses verdict",
+    "How long does it take?": "time hours minutes",
+    "How do I run it on a cluster?": "SLURM",
+    "Where are the raw predictions?": "parquet",
+}
+"""Section or question -> words that find it too."""
 
 
 def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
@@ -204,6 +221,7 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
         for one in context["data_sets"]
         if one.lead
     ]
+    titles = {one.id: one.title for one in context["data_sets"]}
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]
         sections += [(page.id, title, (page.id, name)) for name, title in parts.items()]
@@ -211,7 +229,10 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
             (page.id, f"{parts['persons']}, {one.dataset}", (page.id, "persons", one.dataset))
             for one in page.answer.persons
         ]
-    return [[paper, "", title, link(*place), [], []] for paper, title, place in sections] + [
+    return [
+        [paper, "", title, link(*place), [], [], "" if paper else ALSO.get(title, "")]
+        for paper, title, place in sections
+    ] + [
         [
             page.id,
             grid.id,
@@ -222,7 +243,7 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
                 for at, column in enumerate(grid.columns)
             ],
             [
-                (block.dataset, line.method, line.setting)
+                (block.dataset, line.method, line.setting, titles.get(block.dataset, ""))
                 for block in grid.blocks
                 for line in block.printed
             ],

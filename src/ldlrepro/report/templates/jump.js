@@ -11,36 +11,38 @@
   let written = null; // the words of all labels by their plain letters, once nothing is found
 
   /** Words that a question may hold and an answer need not. */
-  const ASKING = new Set("a an and are by can do does for from how i in is it my of on one or should the to what when where which who why with you your".split(" "));
+  const ASKING = new Set("a about an and are by can did do does for from has have how i in is it long me my number numbers of on one or should take takes that the these this to was what when where which who why with you your".split(" "));
 
   /** Words without case and marks; numbers keep their point. */
   const words = (text) => text.split(/\s+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
+  /** Words, and what stands in them behind a mark: JAFFE finds s-JAFFE, and Elo nothing in the middle of zero_one_loss. */
+  const beginnings = (text) => text.split(/\s+/).flatMap((word) => [...word.matchAll(/[a-z0-9.]+/gi)].flatMap(({ index }) => words(word.slice(index))));
   const isNumber = (word) => /^\d*\.\d+$/.test(word);
 
   /** A place has names, which count more when they are typed whole, words around them, and maybe a number. The title of its table says nothing of a cell. */
   function place(label, names, around, route, variant = false, number = "") {
-    return { label, route, variant, number, names: new Set([...names, number].flatMap(words)), text: words([...names, around].join(" ")).join(" ") };
+    return { label, route, variant, number, names: new Set([...names, number].flatMap(words)), text: ["", ...beginnings([...names, around].join(" "))].join(" ") };
   }
 
-  const has = (place, word) => place.text.includes(word) || place.names.has(word) || (isNumber(word) && place.number.includes(word));
+  const has = (place, word) => place.text.includes(` ${word}`) || place.names.has(word) || (isNumber(word) && place.number.includes(word));
 
   /** Every page, section, table and cell of all papers; cells as `ldlrepro explain` names them. */
   async function allPlaces() {
     const pages = [...document.querySelectorAll("header.site nav a")];
     const all = pages.map((link) => place(link.textContent, [link.textContent], "", link.getAttribute("href")));
-    for (const [paper, id, about, route, columns, lines] of await unpacked("jump-data")) {
+    for (const [paper, id, about, route, columns, lines, also = ""] of await unpacked("jump-data")) {
       const table = id && `Table ${id}`;
-      all.push(place([paper, table, about].filter(Boolean).join(" · "), [table, about], paper, route));
+      all.push(place([paper, table, about].filter(Boolean).join(" · "), [table, about], `${paper} ${also}`, route));
       const file = route.slice(0, route.indexOf("#"));
       const printed = columns.map(([, , numbers]) => numbers.split("|"));
-      lines.forEach(([dataset, method, setting], line) => {
+      lines.forEach(([dataset, method, setting, title], line) => {
         columns.forEach(([metric, measure], column) => {
           const number = printed[column][line];
           if (!number) return;
           const parts = [paper, id, dataset, ...(setting ? [setting] : []), method, metric];
           const label = [`${paper} ${table}`, dataset, method, setting, measure, number].filter(Boolean).join(" · ");
           const cell = `${file}#/cell/${parts.map(encodeURIComponent).join("/")}`;
-          all.push(place(label, [dataset, method, measure], `${table} ${setting} ${paper} ${metric}`, cell, Boolean(setting), number));
+          all.push(place(label, [dataset, method, measure], `${table} ${setting} ${paper} ${metric} ${title}`, cell, Boolean(setting), number));
         });
       });
     }
@@ -63,7 +65,7 @@
 
   /** What was typed, with the nearest word in place of each that no place has; "" where none is near. */
   function meant(known, text) {
-    written ??= new Map(known.flatMap(({ label }) => label.split(/\s+/)).map((word) => [words(word).join(""), word]).filter(([word]) => /[a-z]/.test(word)));
+    written ??= new Map(known.flatMap(({ label }) => label.split(/\s+/)).map((word) => [words(word).join(""), word.replace(/^\W+|\W+$/g, "")]).filter(([word]) => /[a-z]/.test(word)));
     const near = text.trim().split(/\s+/).map((typed) => {
       const word = words(typed).join("");
       if (ASKING.has(word) || known.some((place) => has(place, word))) return typed;
