@@ -402,7 +402,10 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
         ("What is KL", "#/about/reading", "Kullback-Leibler"),
         ("bibtex", "#/about/cite", "ldlrepro cite"),
         ("license", "#/about/run", "MIT licence"),
-        ("GPU", "#/about/run", "Machine"),
+        ("does it use a GPU", "#/about/run", "Machine"),
+        ("time", "#/about/run", "ldlrepro status"),
+        ("how do I add a method", "#/about/own", "ldlrepro new method"),
+        ("which method is best for jaffe", "#/data/sjaffe", "s-JAFFE"),
     ],
 )
 def test_the_box_finds_what_a_word_means_and_what_to_type(page, reference, words, place, answer):

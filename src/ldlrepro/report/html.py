@@ -188,19 +188,20 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "Which printed numbers hold?": (),
     "What is KL?": ("about", "reading"),
     "Why is a number worse?": ("about", "doubt"),
-    "How long does it take?": ("about", "run"),
+    "How long does it take? How much time?": ("about", "run"),
     "How do I run it on a cluster?": ("about", "run"),
     "Where are the raw predictions?": ("about", "run"),
 }
 """Question typed into the jump box -> the page that answers."""
 
 ALSO = {
+    ABOUT["reading"]: "mean deviation seeds evidence predicted fitted B= R",
     ABOUT["own"]: "data table add compare",
     ABOUT["cite"]: "bibtex reference",
     ABOUT["run"]: "machine CPU GPU licence license version commit",
     "What is KL?": "Kullback-Leibler measure metric score loss",
     "Why is a number worse?": "better miss misses verdict",
-    "How long does it take?": "time hours minutes",
+    "How long does it take? How much time?": "hours minutes",
     "How do I run it on a cluster?": "SLURM",
     "Where are the raw predictions?": "parquet",
 }

@@ -11,7 +11,7 @@
   let written = null; // the words of all labels by their plain letters, once nothing is found
 
   /** Words that a question may hold and an answer need not. */
-  const ASKING = new Set("a about an and are by can did do does for from has have how i in is it long me my number numbers of on one or should take takes that the these this to was what when where which who why with you your".split(" "));
+  const ASKING = new Set("a about an and are best by can did do does for from has have how i in is it long many me my number numbers of on one or should take takes that the these this to use was what when where which who why with you your".split(" "));
 
   /** Words without case and marks; numbers keep their point. */
   const words = (text) => text.split(/\s+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
