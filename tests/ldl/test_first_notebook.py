@@ -31,6 +31,7 @@ def test_it_runs_and_its_model_is_better_than_the_mean(tmp_path, monkeypatch, ca
         pytest.skip("no local mirror holds SJAFFE.mat; set LDLREPRO_DATA_MIRROR to a folder of it")
     monkeypatch.setenv(datasets.MIRROR, near)
     monkeypatch.setenv(datasets.FOLDER, str(tmp_path))
+    pyplot.close("all")  # of other tests
     names: dict = {}
     for cell in CODE:
         exec(compile("".join(cell["source"]), "first_model.ipynb", "exec"), names)

@@ -175,7 +175,7 @@ IN_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){16,}")
 # Screenshots of MLflow, the only pictures that are not drawn.
 SCREENSHOTS = {
     "compare": "e3954ccc893b24cd689b40f4eca6d17baa997505a2d5cc4d0fa68bb0df615533",
-    "table": "2faf47c0848cf74d4d69e3e781c8b94f5ab8fcfd2f5c0d702e4e3070399f44f2",
+    "table": "093e1a5fb0aac90b4f29a7a7016c262ee17b59f98c4c2dfa1e8dd36bbb0a8b0c",
 }
 
 
