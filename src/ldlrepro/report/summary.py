@@ -228,7 +228,7 @@ def picture(rows: Rows) -> str:
     height = top + BAND * len(found) + HEAD * len(groups)
     sheet.rectangle(0, 0, WIDTH, height, "white")
     _legend(sheet, left)
-    sheet.text(left, 42, "A bar is all printed numbers of a paper, however many.", LETTERS)
+    sheet.text(left, 42, "Each bar is 100% of the printed numbers of a paper.", LETTERS)
     for group, papers in groups.items():
         sheet.text(left, top + HEAD / 2, group.capitalize(), LETTERS, font_weight="bold")
         top += HEAD
