@@ -161,11 +161,7 @@ class Arena:
         found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS, limit)
         wall = (clock.monotonic() - begun) * self.workers
         cpu = sum(_cost(each) * self.folds for each in found.values())
-        ready = [one for one in contenders if one.name in found]
-        order = sorted(ready, key=lambda one: _mean_loss(found[one.name]))
-        tunable = [one for one in order if one.space and one.name != MEAN]
-        leaders, others = tunable[:LEADERS], tunable[LEADERS:]
-        leaders += [one for one in others if not _missing(one, "tuned", self.folds, kept)]
+        leaders = self._leaders(contenders, found, kept)
         left = max(0.0, self.time - (clock.monotonic() - self.started)) * self.workers
         pace = min(1.0, cpu / wall)  # CPU seconds in a second of this machine, which may be busy
         seconds = _shares(
@@ -190,6 +186,20 @@ class Arena:
         ((_, final),) = self._run([last], 1)
         settings = final.found["tuned"].settings[0][1]
         return replace(result, settings=settings, random_state=self.random_state)
+
+    def _leaders(
+        self,
+        contenders: Sequence[Contender],
+        found: Mapping[str, list[Searched]],
+        kept: Path | None,
+    ) -> list[Contender]:
+        """Return the methods to tune: the best with their defaults, and those already tuned."""
+        ready = [one for one in contenders if one.name in found]
+        order = sorted(ready, key=lambda one: _mean_loss(found[one.name]))
+        tunable = [one for one in order if one.space and one.name != MEAN]
+        others = tunable[LEADERS:]
+        done = [one for one in others if not _missing(one, "tuned", self.folds, kept)]
+        return tunable[:LEADERS] + done
 
     @property
     def workers(self) -> int:

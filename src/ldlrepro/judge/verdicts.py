@@ -28,7 +28,7 @@ OVER = {
 }
 OTHER_SETTINGS = "measured with other settings than the configuration has today; to be run again"
 MEAN = "the training mean"
-"""Name of the yardstick that predicts the same for every row."""
+"""Name of the simpler answer that predicts the mean of the training labels for every row."""
 PERFECT = {"cosine": 1.0, "intersection": 1.0, "fidelity": 1.0}
 """The best value of measures whose best value is not zero."""
 SAME = 0.01
