@@ -90,7 +90,7 @@ def _line(dataset: str, minutes: float) -> dict[str, Any]:
     mean = np.tile(D[seen].mean(axis=0), (len(unseen), 1))
     return {
         "dataset": dataset,
-        "rows": len(X),
+        "rows": X.shape[0],
         "features": X.shape[1],
         "labels": D.shape[1],
         "minutes": f"{minutes:g}",
