@@ -110,7 +110,7 @@ def test_commands_of_the_examples_are_understood():
     ("arguments", "words"),
     [
         (["verdict"], "no verb 'verdict'. Did you mean 'verdicts'?"),
-        ([], "a VERB is missing"),
+        ([], "usage: ldlrepro VERB"),
         (["run", "mslp"], "DATASET and METHOD are missing"),
         (["list", "method"], "no kind 'method'. Did you mean 'methods'?"),
         (["explain"], "For example: ldlrepro explain structrf"),

@@ -107,7 +107,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         print(_help(asked.all), end="")
         options.exit(0)
     if at == len(words):
-        options.error("a VERB is missing")
+        print(_help(False), end="", file=sys.stderr)
+        options.exit(2)
     if words[at] not in MODULES:
         options.error(f"no verb '{words[at]}'.{nearest(words[at], MODULES)}")
     parser = verb_of(words[at]).parser()

@@ -64,6 +64,8 @@ NAMES = {
     "lock_sha256": "digest of envs/lock.txt",
 }
 """Fact about a cell -> its name where the key does not say it."""
+FIRST_OF_FOLDS = ("method", "data set", "folds", "digits that agree", "verdict")
+"""Columns that `protocols` shows without --wide, where a table has them."""
 MANY = 24
 """Names that an error does not list."""
 
@@ -223,7 +225,7 @@ def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
         "cell": row.cell,
         "printed": f"{row.printed}±{row.printed_std}" if row.printed_std else row.printed,
         "measured": "" if row.measured is None else f"{row.measured:.4f}",
-        "difference": "" if row.difference is None else f"{row.difference:+.1%}",
+        "difference": "" if row.difference is None else f"{row.difference:+z.1%}",
         "remarks": ", ".join([*row.marks, *filter(None, [reason])]),
         "source": row.source,
         "reason": row.reason,
@@ -393,6 +395,10 @@ def contradictions(args: argparse.Namespace) -> int:
     from ldlrepro.report import conclusions
 
     judge = judge_here(args)
+    if args.dataset:
+        judge.project.data_set(args.dataset)
+    if args.method:
+        judge.project.method(args.method)
     answers = answers_of(judge, papers_of(judge.project, args.paper))
     found = contradictions(row for judged in answers for row in judged.rows)
     found = _only(found, "dataset", args.dataset, lambda one: (one.dataset,))
@@ -455,6 +461,7 @@ def protocols(args: argparse.Namespace) -> int:
     for title, rows in tables.items():
         print(f"{title}:")
         kept = [name for name in rows[0] if name not in LEFT_TO_JSON]
+        kept.sort(key=lambda name: name not in FIRST_OF_FOLDS)
         show(args, [{name: row[name] for name in kept} for row in rows])
         print()
     return 0

@@ -181,7 +181,7 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     deviation = facts["noise"] if seeds else facts.get("measured_std")
     if deviation is not None:
         measured += f" ± {_rounded(deviation, facts)}"
-    off = f", {facts['difference']:+.1%}" if facts.get("difference") is not None else ""
+    off = f", {facts['difference']:+z.1%}" if facts.get("difference") is not None else ""
     over = f"over {seeds} seeds of " if seeds else ""
     folds = f"{over}{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
@@ -312,7 +312,7 @@ def what_moves(row: VerdictRow, answer: PaperAnswer, project: Project) -> list[d
             {
                 "setting": scored.method + (LEAK if method.sees_test_labels else ""),
                 "measured": round(mean, 5),
-                "difference": "" if off is None else f"{off:+.1%}",
+                "difference": "" if off is None else f"{off:+z.1%}",
             }
         )
     return sorted(found, key=lambda entry: abs(entry["measured"] - float(row.printed)))

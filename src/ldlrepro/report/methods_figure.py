@@ -131,6 +131,8 @@ def _finding(
     low = [name for name in placed if means[name] < APART * means[placed[0]]]
     low.sort(key=lambda name: name != mine)
     told = f"{names[low[0]]} comes first of {len(placed)} methods"
+    if len(placed) == 1:
+        return f"{names[placed[0]]} has no rival{over}"
     if len(low) > 1:
         told = f"{names[low[0]]} is as low as {listed([names[name] for name in low[1:]])}"
         told += f" and lower than the rest of {len(placed)}" if len(low) < len(placed) else ""

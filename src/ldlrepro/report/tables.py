@@ -62,7 +62,7 @@ def percent(share: float | None) -> str:
     if share is None or not math.isfinite(share):
         return ""
     size = abs(100 * share)
-    return f"{100 * share:+.{1 if size < 99.95 else 0}f}%".replace("-", "−")
+    return f"{100 * share:+z.{1 if size < 99.95 else 0}f}%".replace("-", "−")
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float, float | None] | None:

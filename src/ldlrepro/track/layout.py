@@ -241,7 +241,7 @@ def _ours(unit: UnitScores, measure: str, cells: Sequence[VerdictRow]) -> str:
 
 
 def _percent(cell: VerdictRow) -> str:
-    return "" if cell.difference is None else f"{100 * cell.difference:+.1f}%"
+    return "" if cell.difference is None else f"{100 * cell.difference:+z.1f}%"
 
 
 def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:

@@ -251,7 +251,7 @@
   const columns = [
     { title: "method", value: (line) => line.title.toLowerCase(), text: null },
     { title: "mean rank", value: (line) => line.rank, text: (line) => (line.rank === null ? line.note || (line.ticked ? "–" : "not compared") : line.rank.toFixed(2)), number: true },
-    { title: "gain", value: (line) => line.gain, text: (line) => (line.gain === null ? "" : `${(100 * line.gain).toFixed(1)}%`), number: true },
+    { title: "gain", value: (line) => line.gain, text: (line) => (line.gain === null ? "" : `${(Math.round(1000 * line.gain) / 10 || 0).toFixed(1)}%`), number: true },
     { title: "beats", value: (line) => line.better, text: (line) => digits(line.better, 4), number: true },
     { title: "beaten by", value: (line) => line.worse, text: (line) => digits(line.worse, 4), number: true },
     { title: "fit, s", value: (line) => line.fit, text: (line) => digits(line.fit, 3), number: true },
