@@ -88,6 +88,18 @@ def test_what_is_no_table_with_rows_is_refused(checkout, text, words):
         read_own(Path("mine.csv"), LABELS, None, [])
 
 
+def test_a_file_in_another_encoding_or_cut_off_says_what_to_do(checkout):
+    from scipy.io import savemat
+
+    Path("mine.csv").write_bytes("größe,b\n1,2\n".encode("latin1"))
+    with pytest.raises(UserError, match="not text in UTF-8.*iconv -f latin1"):
+        read_own(Path("mine.csv"), LABELS, None, [])
+    savemat("mine.mat", {"F": np.ones((60, 4)), "L": np.ones((60, 3))})
+    Path("mine.mat").write_bytes(Path("mine.mat").read_bytes()[:200])
+    with pytest.raises(UserError, match="Is the file whole"):
+        read_own(Path("mine.mat"), ["L"], None, [])
+
+
 def test_a_label_that_was_forgotten_is_named(table, checkout):
     first, *others = LABELS
     said = " ".join(read_own(write(table), others, None, ["who"]).remarks)
@@ -426,7 +438,7 @@ def test_a_gain_over_the_mean_that_chance_could_give_is_called_so(checkout, spre
     scores["close"] = scores["near"] + 1e-4 * np.array([1, -1, 1, -1, 0.5])
     found = advice.SameFolds("tiny", "kl", scores, seconds | {"close": 1.0}, "mean", 80, 20, False)
     said = advice._advice(checkout.project.data_set("toy"), found).said
-    assert ("other methods from it. Tied: close. It is" in said) == (not chance)
+    assert ("other methods from it. Tied: close.\n\nIt is" in said) == (not chance)
 
 
 def test_protocols_with_equal_folds_are_one_comparison(tiny):

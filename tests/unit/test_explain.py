@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,10 @@ def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_firs
     ]
 
 
+def told(facts: dict[str, Any]) -> list[str]:
+    return [line for lines in explain.blocks("x", facts).values() for line in lines]
+
+
 @pytest.mark.parametrize(
     ("verdict", "metric", "printed", "measured", "said"),
     [
@@ -94,7 +99,7 @@ def test_a_number_says_its_room_and_how_far_a_perfect_answer_is(
 ) -> None:
     row = VerdictRow("x", "1", "faces", "", "F", metric, printed, "", "lower", verdict)
     facts = explain.facts_of(dataclasses.replace(row, measured=measured), answer("x"), PROJECT)
-    assert said in " ".join(explain.summary("x", facts))
+    assert said in " ".join(told(facts))
 
 
 def test_a_missed_number_says_why_before_what_the_verdict_is_worth() -> None:
@@ -102,7 +107,7 @@ def test_a_missed_number_says_why_before_what_the_verdict_is_worth() -> None:
     facts = {"verdict": "worse", "printed": "0.07", "measured": 0.08, "metric": "kl", "noise": 0.0}
     facts |= {"holds": "It does not.", "reason": "Seconds.", "shown by": "note.md"}
     facts |= {"evidence": "blind", "yardsticks": yardsticks}
-    _, holds, why, evidence, compared, *_ = explain.summary("x", facts)
+    _, holds, why, evidence, compared, *_ = told(facts)
     assert [*explain.blocks("x", facts)] == ["", "Why", "How near"]
     assert (holds, why) == ("It does not.", "Seconds. Shown by: note.md")
     assert evidence.startswith("Evidence: blind")
@@ -113,6 +118,6 @@ def test_a_missed_number_says_why_before_what_the_verdict_is_worth() -> None:
 def test_a_mean_over_seeds_stands_with_the_deviation_over_seeds() -> None:
     facts = {"verdict": "not run", "printed": "0.07", "measured": 0.0399, "measured_std": 0.012}
     facts |= {"n_folds": 10, "source": "reference", "seeds": 20, "seeds_met": 0.0, "noise": 0.001}
-    numbers, seeds = explain.summary("x", facts)
+    numbers, seeds = told(facts)
     assert numbers.endswith("measured 0.040 ± 0.001 (over 20 seeds of 10 folds, reference).")
     assert seeds == "0% of the 20 seeds meet the number."

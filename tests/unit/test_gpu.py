@@ -20,10 +20,10 @@ def test_share_is_told_for_every_forest(capsys):
     assert lines[0].startswith("deep_regression: ")
     assert lines[0].endswith(" ms for a step of 4 images on the processor")
     assert [line.partition(":")[0] for line in lines[1:]] == list(gpu.FORESTS)
-    assert all(line.endswith(("within 5%", "above 5%")) for line in lines[1:])
+    assert all(line.endswith(("within 25%", "above 25%")) for line in lines[1:])
 
 
-@pytest.mark.parametrize(("extra", "status"), [(0.04, 0), (0.06, 1)])
+@pytest.mark.parametrize(("extra", "status"), [(0.24, 0), (0.26, 1)])
 def test_a_forest_that_costs_too_much_fails_on_a_card(extra, status, capsys):
     times = {"deep_regression": [1.0], "drf": [1.0 + extra], "dldlf@annealed": [1.01]}
     assert gpu.told(times, "16 images on Test Card", judged=True) == status

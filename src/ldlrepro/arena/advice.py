@@ -140,7 +140,7 @@ def overall(board: Standings) -> str:
     """Say which method to use for any data, and what that rests on."""
     first, *others = board.table.to_dict("records")
     tied = {row["method"]: row["cost_s"] for row in [first, *others] if row is first or row["tied"]}
-    return f"{use(first['method'], tied)} {sentence(board)}"
+    return f"{use(first['method'], tied)}\n\n{sentence(board)}"
 
 
 def recommend(judge: Judge, data_set: DataSet, measure: str) -> Advice:
@@ -235,11 +235,11 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
     if found.p(found.mean) > ALPHA:
         opening = "No method is surely better here than the mean of the training labels."
     said = (
-        f"{opening} "
+        f"{opening}\n\n"
         f"On {data_set.title} the {titled(found.measure)} of {spoken(found.first)} is "
         f"{found.means[found.first]:#.4g}, "
         f"{found.gain(found.first):.0%} better than the mean of the training labels "
-        f"(p = {found.p(found.mean):.2g}).{found.doubts}{which} "
+        f"(p = {found.p(found.mean):.2g}).{found.doubts}{which}\n\n"
         f"It is the best of {len(lines)} lines on these rows: expect a little less. "
         "No p is corrected for the number of comparisons. "
         f"Folds: {found.sources}{', persons whole' if found.apart else ''}."

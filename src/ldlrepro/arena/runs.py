@@ -152,11 +152,14 @@ def run(dataset: str, workspace: Workspace, only: Iterable[str] = ()) -> Path:
             path = folder(workspace, dataset) / f"{contender.name}.{fold}.npz"
             there = store.load(path)
             if there is None or there[1]["decides"] != key:
-                find = toolbox.fitted if contender.family == toolbox.FAMILY else search
-                found = find(contender, task)
+                found = _found(contender, task)
                 store.save(path, found, {"decides": key, "git_commit": commit})
                 say(f"{dataset}: {contender.name}, fold {fold}: {_said(found, task)}")
     return write_table(drawn, workspace)
+
+
+def _found(contender: Contender, task: Task) -> Searched:
+    return (toolbox.fitted if contender.family == toolbox.FAMILY else search)(contender, task)
 
 
 def _said(found: Searched, task: Task) -> str:
@@ -273,14 +276,15 @@ def differing(dataset: str, workspace: Workspace, table: Path, count: int, seed:
     import pandas as pd
 
     drawn = draw(load_ready(workspace.ready(dataset)))
-    rows = pd.read_csv(table).dropna(subset=["predictions_sha256"])
-    chosen = rows.sample(min(count, len(rows)), random_state=seed).to_dict("records")
     known, wrong = contenders(), []
+    rows = pd.read_csv(table).dropna(subset=["predictions_sha256"])
+    rows = rows[rows["method"].isin(known)]  # those of python-ldl are left out where it is not
+    chosen = rows.sample(min(count, len(rows)), random_state=seed).to_dict("records")
     for row in chosen:
         contender = known[row["method"]]
         task = list(tasks(drawn, contender))[row["fold"]]
         stopped = Stopped(**vars(contender), after=int(row["settings_tried"]))
-        found = search(stopped, replace(task, seconds=None))
+        found = _found(stopped, replace(task, seconds=None))
         same = array_sha256(found.found[row["kind"]].P) == row["predictions_sha256"]
         name = f"{row['method']}, {row['kind']}, fold {row['fold']}"
         say(f"{dataset}: {name}: {'the same predictions' if same else 'OTHER PREDICTIONS'}")

@@ -60,6 +60,13 @@ def read(paths: Mapping[str, Path]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def cpu_seconds(table: Path) -> float:
+    """Return the CPU time of a table's fits and predictions; a search serves several rows."""
+    rows = read({"": table})
+    searches = rows.drop_duplicates(["method", "fold"])["search_s"]
+    return float(searches.sum() + rows[["fit_s", "predict_s"]].to_numpy().sum())
+
+
 @dataclass(frozen=True)
 class Standings:
     """Methods, in their kinds, compared over data sets on which all of them ran."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from ldlrepro.cli.here import HERE
 from ldlrepro.cli.output import answer, counted, paragraph, show
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, duration, positive, takes, verb
+from ldlrepro.core import progress
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say
 
@@ -64,7 +65,7 @@ def arena(args: argparse.Namespace) -> int:
     """
     if _is_table(args.data):
         return _own(args, Path(args.data))
-    from ldlrepro.arena import runs
+    from ldlrepro.arena import runs, standings
     from ldlrepro.catalogue import from_environment
     from ldlrepro.data import load_ready
     from ldlrepro.data.own_table import demand_groups
@@ -81,6 +82,10 @@ def arena(args: argparse.Namespace) -> int:
     demand_groups(load_ready(HERE.ready(data_set.id)).groups, f"{data_set.id}: its groups")
     if args.again:
         return _again(args.again, data_set.id, project.root / "reference")
+    known = standings.tables(HERE.results, project.root / "reference").get(data_set.id)
+    if known and not args.methods:
+        took = progress.duration(standings.cpu_seconds(known))
+        say(f"{data_set.id}: all methods take about {took} of CPU time; finished folds are kept")
     say(f"{runs.run(data_set.id, HERE, args.methods)}")
     if args.predictions:
         rows = runs.write_predictions(data_set.id, HERE, Path(args.predictions))

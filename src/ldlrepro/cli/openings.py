@@ -11,6 +11,7 @@ from ldlrepro.core.progress import duration
 
 if TYPE_CHECKING:
     from ldlrepro.judge.verdicts import VerdictRow
+    from ldlrepro.report.baselines import Baseline
     from ldlrepro.report.leaderboard import Standings
 
 
@@ -151,3 +152,29 @@ def of_standings(outcome: Standings) -> str:
         if line.contestant.own
     ]
     return f"{outcome.protocol}: {said}" + f" Yours: {', '.join(own)}." * bool(own)
+
+
+def of_baselines(found: Sequence[Baseline], measure: str, best_alone: bool) -> str:
+    """Say how many means can be cited, which is the first, and what must not be cited."""
+    first = found[0]
+    citable = sum(not one.unit.method.by_print for one in found)
+    if citable:
+        said = (
+            f"You can cite {counted(citable, 'mean')} of {measure} over folds, such as "
+            f"{first.mean:.4g} of {first.unit.method.id} on {first.unit.data_set.title} under "
+            f"{first.unit.protocol.id}. "
+        )
+        said += (
+            "The best of each protocol stands below; --protocol NAME lists all of one."
+            if best_alone
+            else "Each protocol has its best first."
+        )
+    else:
+        said = f"None of {counted(len(found), 'mean')} of {measure} can be cited."
+    said += " To cite, write a folder with --out: it has the folds and settings behind each."
+    if others := len(found) - citable:
+        said += (
+            f"\n\nPrinted numbers, or a look at test rows, chose the settings of {others}"
+            f"{' more' * bool(citable)}: do not cite those. --all marks them by print."
+        )
+    return said

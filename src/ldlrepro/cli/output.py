@@ -136,15 +136,15 @@ def width() -> int:
 
 
 def paragraph(text: str, indent: str = "") -> str:
-    """Wrap a text for the terminal; what has no space, such as an address, stays whole."""
-    return textwrap.fill(
-        text,
+    """Wrap paragraphs for the terminal; what has no space, such as an address, stays whole."""
+    wrapper = textwrap.TextWrapper(
         width(),
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return "\n\n".join(map(wrapper.fill, text.split("\n\n")))
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import answers_of, judge_here, papers_of
-from ldlrepro.cli.output import FEW, FIRST_ROWS, answer, counted, paragraph, show
+from ldlrepro.cli.output import FEW, FIRST_ROWS, answer, paragraph, show
 from ldlrepro.cli.verb import IDS, PAPERS, takes, verb
 from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say, waiting
@@ -171,41 +171,29 @@ def baselines(args: argparse.Namespace) -> int:
     found.sort(key=lambda one: _citable_first(one, up))
     floors = found if not args.method else collect(judge, args.dataset, args.protocol, [FLOOR])
     worse = _worse_than_mean(found, floors, up)
-    lines = [_to_read(one) for one in found]
-    for one, line in zip(found, lines, strict=True):
-        line["mean"] += "*" * (one.unit in worse)
-    citable = [line for line in lines if not line["by print"]]
-    places = ("dataset", "protocol", "people apart")
+    lines = [_to_read(one, one.unit in worse) for one in found]
     if not args.wide:
+        places = ("dataset", "protocol", "people apart")
         alike = [name for name in places if len({one[name] for one in lines}) < 2]
         lines = [{name: one[name] for name in one if name not in alike} for one in lines]
-    listed = lines[: len(citable)]
-    order = "Each protocol has its best first."
-    if len(listed) > FIRST_ROWS + FEW and not args.all:
-        first_of: dict[Any, Any] = {}
-        for one, line in zip(found, listed, strict=False):
-            first_of.setdefault((one.unit.data_set, one.unit.protocol), line)
-        listed = [*first_of.values()][:FIRST_ROWS]
-        order = "The best of each protocol stands below; --protocol NAME lists all of one."
-    best = found[0]
-    said = [
-        f"You can cite {counted(len(citable), 'mean')} of {shown} over folds, such as "
-        f"{best.mean:.4g} of {best.unit.method.id} on {best.unit.data_set.title} under "
-        f"{best.unit.protocol.id}. {order}"
-        if citable
-        else f"None of {counted(len(found), 'mean')} of {shown} can be cited."
-    ]
-    if others := len(lines) - len(citable):
-        said.append(
-            f"Printed numbers, or a look at test rows, chose the settings of {others}"
-            f"{' more' * bool(citable)}: do not cite those. --all marks them by print."
-        )
-    said.append("To cite, write a folder with --out: it has the folds and settings behind each.")
+    listed = lines[: sum(not one.unit.method.by_print for one in found)]
+    best_alone = len(listed) > FIRST_ROWS + FEW and not args.all
+    said = f"{openings.of_baselines(found, str(shown), best_alone)}\n\n{of_persons(found)}"
     first = list(lines[0]).index("by print") + args.all
-    answer(args, lines, " ".join([*said, of_persons(found)]), first, listed)
+    answer(args, lines, said, first, _best_of_each(found, listed) if best_alone else listed)
     if worse:
         print("\n* worse than the mean of the training labels, where that ran on the same folds")
     return 0
+
+
+def _best_of_each(
+    found: Sequence[Baseline], listed: Sequence[Mapping[str, Any]]
+) -> Sequence[Mapping[str, Any]]:
+    """Return the first line of each protocol on each data set."""
+    first: dict[Any, Mapping[str, Any]] = {}
+    for one, line in zip(found, listed, strict=False):
+        first.setdefault((one.unit.data_set, one.unit.protocol), line)
+    return [*first.values()][:FIRST_ROWS]
 
 
 def _worse_than_mean(found: Sequence[Baseline], floors: Sequence[Baseline], up: bool) -> set[Unit]:
@@ -239,8 +227,11 @@ def _keeps_apart(baseline: Baseline) -> bool | None:
     return keeps_apart(unit.protocol, unit.data_set) if unit.data_set.names_persons else None
 
 
-def _to_read(baseline: Baseline) -> dict[str, Any]:
-    """Return a line of numbers to cite, what matters most first, with four significant digits."""
+def _to_read(baseline: Baseline, worse: bool) -> dict[str, Any]:
+    """Return a line of numbers to cite, what matters most first, with four significant digits.
+
+    A star marks a mean that is worse than that of the training mean.
+    """
     line = baseline.line()
     numbers = ("mean", "std", "seeds low", "seeds high")
     given = {name: line[name] for name in numbers if line[name] is not None}
@@ -248,4 +239,5 @@ def _to_read(baseline: Baseline) -> dict[str, Any]:
     told = {name: f"{round(value, DECIMALS) + 0.0:.4g}" for name, value in given.items()}
     first = {name: line[name] for name in ("method", "dataset", "protocol", "mean", "std")}
     marks = {"people apart": _keeps_apart(baseline), "by print": "yes" * line["by print"]}
+    told["mean"] += "*" * worse
     return first | marks | {**line, **marks, **told}

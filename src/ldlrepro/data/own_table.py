@@ -150,8 +150,14 @@ def _table(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]
             return table, f"pd.read_csv({reading})", labels
     except pd.errors.ParserError as error:
         raise UserError(f"{path}: cannot be read as a table: {_why(str(error))}") from None
+    except UnicodeDecodeError:
+        raise UserError(
+            f"{path}: is not text in UTF-8. Save it as UTF-8, or type "
+            f"`iconv -f latin1 -t utf-8 {path} > utf8{path.suffix}`"
+        ) from None
     except (ValueError, OSError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
+        whole = "" if path.suffix != ".mat" else " Is the file whole?"
+        raise UserError(f"{path}: cannot be read: {error}.{whole}") from None
     raise UserError(f"{path}: the arena reads {FORMATS}")
 
 

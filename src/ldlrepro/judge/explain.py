@@ -102,13 +102,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
     return facts
 
 
-def summary(cell: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return what most people ask of a cell, in a few lines with rounded numbers."""
-    return [line for lines in blocks(cell, facts).values() for line in lines]
-
-
 def blocks(cell: str, facts: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the same by heading.
+    """Return by heading what most people ask of a cell, with rounded numbers.
 
     The first one answers; what keeps a number from holding stands before what the verdict is worth.
     """

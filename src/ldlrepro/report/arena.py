@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BAND, LETTERS, WIDTH = 18.0, 16.0, 560.0
 """In pixels: as wide as the window of a phone, its letters are still 10 high."""
+STRIP = 200.0
+"""Width of an interval, in pixels."""
 NOTABLE = 0.003
 """Gain over all that cost less from which on a method is named."""
 GOOD, OTHER = "#2f855a", "#c3ccd8"
@@ -46,6 +48,24 @@ def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
     shown = ("method", "elo", "95% interval", "gain over mean", "families led", "CPU s")
     rows = standings.best_of_each(standings.lines(board))[:first]
     return [{name: row[name] for name in shown} for row in rows]
+
+
+def intervals(board: standings.Standings, first: int) -> list[str]:
+    """Draw the rating of each of these methods in its interval; a line marks the forest's."""
+    rows = standings.best_of_each(board.table.to_dict("records"))[:first]
+    least, most = min(row["low"] for row in rows), max(row["high"] for row in rows)
+
+    def place(elo: float) -> float:
+        return 5 + (STRIP - 10) * (elo - least) / (most - least)
+
+    base, middle, drawn = place(standings.BASE_ELO), BAND / 2, []
+    for row in rows:
+        sheet = Sheet()
+        sheet.line((base, 0), (base, BAND), stroke=OTHER, width=2)
+        sheet.line((place(row["low"]), middle), (place(row["high"]), middle), stroke=GOOD, width=2)
+        sheet.disc(place(row["elo"]), middle, 5, GOOD)
+        drawn.append(sheet.svg(STRIP, BAND))
+    return drawn
 
 
 def trade_off(board: standings.Standings) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,14 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ldl import metrics
 from ldlrepro.arena.standings import sentence
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import Tally, in_words, tally
 from ldlrepro.report import conclusions, reasons, subjects, written
-from ldlrepro.report.arena import leading, standing
+from ldlrepro.report.arena import intervals, leading, standing, trade_off
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
+    MEASURE_TITLES,
     VERDICT_SIGNS,
     PaperPage,
     ReportContent,
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
     from ldlrepro.judge.verdicts import VerdictRow
 
 TEMPLATES = Path(__file__).parent / "templates"
+LED = 10
+"""Methods of the arena that the leaderboard opens with."""
 
 
 def write_report(content: ReportContent, path: Path) -> Path:
@@ -85,7 +90,9 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "boards": boards,
         "arena": arena,
         "arena_sentence": sentence(arena) if arena else "",
-        "arena_lines": leading(arena, 10) if arena else [],
+        "arena_lines": leading(arena, LED) if arena else [],
+        "arena_intervals": intervals(arena, LED) if arena else [],
+        "arena_picture": trade_off(arena) if arena else "",
         "board_data": packed(board_data(board, boards)),
     }
     template = _environment().get_template("report.html.j2")
@@ -104,14 +111,13 @@ def _rendered(
     def figure_link(page: PaperPage, name: str) -> str:
         return relative(documents.beside / "figures" / page.id / name, doc.folder)
 
-    def findings() -> str:
-        source = written.source(content.project)
-        return written.as_html(source, content.pages, link, doc.folder, ("findings",))
+    def as_html(text: str, place: tuple[str, ...], top: int = 2) -> str:
+        return written.as_html(text, content.pages, link, doc.folder, place, top)
 
-    def note(page: PaperPage) -> str:
+    def note(page: PaperPage, part: Callable[[str], str] = str) -> str:
         source = written.note(page.paper)
-        place = (page.id, written.NOTE)
-        return written.as_html(source, content.pages, link, doc.folder, place, 3) if source else ""
+        text = source.read_text(encoding="utf-8") if source else ""
+        return as_html(part(text), (page.id, written.NOTE), 3)
 
     early = "document.documentElement.classList.add('js');" + _asset("shared.js")
     drawn = {
@@ -141,8 +147,11 @@ def _rendered(
         early_script=early,
         scripts=scripts,
         script_hashes=[_content_hash(text) for text in (early, *scripts)],
-        findings=findings() if "findings" in doc.views else "",
+        findings=as_html(written.findings(content.project), ("findings",))
+        if "findings" in doc.views
+        else "",
         note=note,
+        found=lambda page: note(page, written.answer),
         drawings=packed(drawn) if drawn else "",
         records=packed(shared(records)) if records else "",
         places=packed(_places(context, link) + (_pages_of(site, doc.folder) if inside else [])),
@@ -151,6 +160,7 @@ def _rendered(
 
 ABOUT = {
     "reading": "How to read a cell",
+    "measures": "What the measures are",
     "verdicts": "What the verdicts mean, and when a number holds",
     "cite": "Which numbers to cite",
     "own": "Your own method, your own CSV file",
@@ -164,17 +174,17 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
     """Return the parts that a paper's page has, with their titles."""
     answer = page.answer
     parts = {
-        "method": ("How it was run", True),
-        "readings": ("Readings", answer.readings),
         "tables": ("Tables", tables.grids),
-        "beside": ("Other runs", tables.leftovers),
         "claims": ("Claims", answer.claims),
         "figures": ("Figures", page.figures),
-        "experiments": ("Experiments", answer.experiments),
         written.NOTE: ("Reproduction note", written.note(page.paper)),
-        "left-out": ("Left out", True),
-        "seeds": ("Other seeds", any(row.fold_seeds for row in page.rows)),
         "persons": ("Persons apart", answer.persons),
+        "experiments": ("Experiments", answer.experiments),
+        "seeds": ("Other seeds", any(row.fold_seeds for row in page.rows)),
+        "beside": ("Other runs", tables.leftovers),
+        "readings": ("Readings", answer.readings),
+        "method": ("How it was run", True),
+        "left-out": ("Left out", True),
         "leaks": ("Leak checks", answer.leaks),
         "photographs": ("Photographs", answer.photographs),
         "records": ("Records", page.units and not whole),
@@ -186,10 +196,10 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "Which method should I use? Which does ldlrepro recommend as the best?": ("leaderboard",),
     "Which printed numbers hold?": (),
-    "What is KL?": ("about", "reading"),
     "Why is a number worse?": ("about", "doubt"),
     "How long does it take? How much time?": ("about", "run"),
     "How do I run it on a cluster?": ("about", "run"),
+    "How do I install it? How do I reproduce a paper?": ("about", "run"),
     "Where are the raw predictions?": ("about", "run"),
 }
 """Question typed into the jump box -> the page that answers."""
@@ -199,13 +209,24 @@ ALSO = {
     ABOUT["own"]: "data table add compare",
     ABOUT["cite"]: "bibtex reference",
     ABOUT["run"]: "machine CPU GPU licence license version commit",
-    "What is KL?": "Kullback-Leibler measure metric score loss",
+    ABOUT["measures"]: "Kullback-Leibler metric score loss distance divergence "
+    + " ".join(MEASURE_TITLES[name] for name in metrics.BETTER),
     "Why is a number worse?": "better miss misses verdict",
     "How long does it take? How much time?": "hours minutes",
     "How do I run it on a cluster?": "SLURM",
+    "How do I install it? How do I reproduce a paper?": "setup download start snakemake",
     "Where are the raw predictions?": "parquet",
 }
 """Section or question -> words that find it too."""
+
+
+def measures() -> dict[str, str]:
+    """Return what each measure is, as the library says it."""
+    told = {}
+    for name in metrics.BETTER:
+        text, _, _ = (inspect.getdoc(getattr(metrics, name)) or "").partition("\n\nParameters")
+        told[MEASURE_TITLES[name]] = text.removeprefix("Return the mean ")
+    return told
 
 
 def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
@@ -331,6 +352,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.globals.update(anchor=anchor, about=ABOUT, holds_when=conclusions.HOLDS_WHEN)
+    environment.globals["measures"] = measures()
     environment.globals["evidence_means"] = conclusions.EVIDENCE_MEANS
     environment.filters.update(
         by_row=_by_row,

@@ -22,7 +22,7 @@ from ldlrepro.core.errors import unknown
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data import load_ready
-from ldlrepro.judge.explain import facts_of, summary
+from ldlrepro.judge.explain import blocks, facts_of
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.persons import FLOOR
 from ldlrepro.judge.tallies import tally
@@ -32,7 +32,7 @@ from ldlrepro.lint.tables import rows_of
 from ldlrepro.plan import Plan
 from ldlrepro.report.arena import leading, trade_off
 from ldlrepro.report.canvas import as_svg, canvas, legends_above
-from ldlrepro.report.content import VERDICT_SIGNS, measure_title
+from ldlrepro.report.content import measure_title
 from ldlrepro.report.svg import blank
 from ldlrepro.train.inputs import global_seed, holds_rows, make_inputs
 
@@ -130,7 +130,7 @@ class Study:
         found = self._apart(dataset)
         return _table(
             {
-                "method": line.method + " *" * self.project.method(line.method).by_print,
+                "method": self._title(line.method),
                 "KL, same people": f"{line.mixed:.{DECIMALS}f}",
                 "KL, other people": f"{line.apart:.{DECIMALS}f}",
                 "gain lost": _lost(line.lost),
@@ -138,6 +138,11 @@ class Study:
             }
             for line in (found.lines if found else ())
         )
+
+    def _title(self, method: str) -> str:
+        """Return a method's title, with a star where printed numbers chose its settings."""
+        found = self.project.method(method)
+        return found.title + " *" * found.by_print
 
     def _apart(self, dataset: str) -> PersonsApart | None:
         return next((one for one in self.answer.persons if one.dataset == dataset), None)
@@ -162,7 +167,7 @@ class Study:
                 if min(line.mixed, line.apart) > FAR * mean:
                     words = f"{line.mixed:.{DECIMALS}f}, {line.apart:.{DECIMALS}f} →"
                     axes.text(FAR * mean, place, words, ha="right", va="center")
-        axes.set_yticks(range(len(lines)), [line.method for line in lines])
+        axes.set_yticks(range(len(lines)), [self._title(line.method) for line in lines])
         axes.invert_yaxis()
         axes.set_xlabel("KL, lower is better")
         axes.legend()
@@ -196,9 +201,11 @@ class Number:
         row = self.row
         if row is None:
             return Sentences(f"{self.study.paper.id} prints no number.")
-        first, *others = summary(row.cell, self.facts)
-        lines = [first, VERDICT_SIGNS[row.verdict].meaning, *others]
-        return Sentences("\n".join(map(_wrapped, lines)))
+        lines = []
+        for heading, sentences in blocks(row.cell, self.facts).items():
+            lines += [f"\n{heading}"] * bool(heading)
+            lines += [textwrap.indent(_wrapped(one), "  " * bool(heading)) for one in sentences]
+        return Sentences("\n".join(lines))
 
     def folds(self) -> Picture:
         """Draw the value of each fold beside both means and the training mean."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -209,13 +209,20 @@ def page_tables(page: PaperPage) -> PageTables:
     return PageTables(_unfolded(grids), notes, noted, columns, leftovers)
 
 
-def _unfolded(grids: Iterable[Grid]) -> list[Grid]:
-    """Unfold the first tables, as long as they are no more than a few windows high together."""
+def _unfolded(grids: Sequence[Grid]) -> list[Grid]:
+    """Unfold the first table of the most methods, and the next of these while all are short."""
+    most = max(map(_methods, grids), default=0)
     found, lines = [], 0
     for grid in grids:
-        lines += sum(1 + len(block.printed) for block in grid.blocks)
-        found.append(replace(grid, open=lines <= LINES_AT_FIRST_SIGHT))
+        main = _methods(grid) == most
+        before, lines = lines, lines + main * sum(1 + len(one.printed) for one in grid.blocks)
+        found.append(replace(grid, open=main and (not before or lines <= LINES_AT_FIRST_SIGHT)))
     return found
+
+
+def _methods(grid: Grid) -> int:
+    """Return how many methods a table compares."""
+    return len({line.method for block in grid.blocks for line in block.printed})
 
 
 def numbered_notes(rows: Iterable[VerdictRow]) -> dict[str, int]:

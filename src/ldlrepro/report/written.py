@@ -16,6 +16,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
 from ldlrepro.report.documents import anchor, relative
 
+END_OF_HEADLINE = "<!-- end of headline -->"
 NOTE = "reproduction"
 """The part of a paper's page that shows its note."""
 
@@ -31,15 +32,29 @@ def note(paper: Paper) -> Path | None:
     return written if written.is_file() else None
 
 
+def findings(project: Project) -> str:
+    """Return the page about what was found."""
+    written = source(project)
+    try:
+        return written.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"{written}: no such file. The report of all papers shows it.") from None
+
+
+def answer(text: str) -> str:
+    """Return the paragraph of a note that follows its headline: what holds, and what does not."""
+    return text.partition(END_OF_HEADLINE)[2].strip().partition("\n\n")[0]
+
+
 def as_html(
-    written: Path,
+    text: str,
     pages: Iterable[PaperPage],
     link: Callable[..., str],
     folder: Path,
     place: tuple[str, ...],
     top: int = 2,
 ) -> str:
-    """Return a written page as HTML without its title.
+    """Return written Markdown as HTML without its title.
 
     Links are relative to ``folder``; headings begin at ``top`` and lie below ``place``.
     """
@@ -78,10 +93,6 @@ def as_html(
             told = f" (<code>docs/{mistune.escape(name)}</code>)" if name.endswith(".md") else ""
             return text + told
 
-    try:
-        text = written.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UserError(f"{written}: no such file. The report of all papers shows it.") from None
     return str(mistune.create_markdown(renderer=Linking(), plugins=["table"])(text))
 
 

@@ -217,12 +217,14 @@
 
   // ------------------------------------------------------------------ filters
 
-  /** A table that fits lets its head stick to the window; a wider one scrolls in its own box. */
+  const WINDOWS = 2;
+
+  /** A table that fits lets its head stick to the window; one that is wider, or many windows long, scrolls in its own box. */
   function freeWhatFits() {
     for (const box of document.querySelectorAll(".view.on .scroll, .view.on .contents")) if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0; // the keyboard scrolls it
     const boxes = [...document.querySelectorAll(".view.on .scroll.box")].filter((box) => box.clientWidth);
     boxes.forEach((box) => box.classList.remove("free"));
-    const fits = boxes.map((box) => box.scrollWidth <= box.clientWidth); // one layout for all
+    const fits = boxes.map((box) => box.scrollWidth <= box.clientWidth && box.scrollHeight <= WINDOWS * window.innerHeight); // one layout for all
     boxes.forEach((box, index) => box.classList.toggle("free", fits[index]));
   }
 
