@@ -92,7 +92,7 @@ def test_a_file_in_another_encoding_or_cut_off_says_what_to_do(checkout):
     from scipy.io import savemat
 
     Path("mine.csv").write_bytes("größe,b\n1,2\n".encode("latin1"))
-    with pytest.raises(UserError, match="not text in UTF-8.*iconv -f latin1"):
+    with pytest.raises(UserError, match=r"not text in UTF-8.*iconv -f latin1"):
         read_own(Path("mine.csv"), LABELS, None, [])
     savemat("mine.mat", {"F": np.ones((60, 4)), "L": np.ones((60, 3))})
     Path("mine.mat").write_bytes(Path("mine.mat").read_bytes()[:200])
