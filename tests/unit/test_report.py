@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.report.content import Figure, ReportContent
-from ldlrepro.report.html import write_report
+from ldlrepro.report.html import ABOUT, ALSO, QUESTIONS, write_report
 from ldlrepro.report.record_views import record_data
 from tests.report_pages import cell, content, fold, measurement, page, unit
 
@@ -131,3 +131,7 @@ def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeyp
     for folder in (Path("report"), tmp_path / "report"):
         data = record_data(unit(files=[inside, outside]), content(), no_log, folder)
         assert data["files"] == [["a b.parquet", "../runs/a%20b.parquet"], ["rf.csv", ""]]
+
+
+def test_words_of_the_box_belong_to_a_section_or_a_question():
+    assert set(ALSO) <= {*ABOUT.values(), *QUESTIONS}

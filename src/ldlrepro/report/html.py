@@ -225,7 +225,8 @@ def measures() -> dict[str, str]:
     told = {}
     for name in metrics.BETTER:
         text, _, _ = (inspect.getdoc(getattr(metrics, name)) or "").partition("\n\nParameters")
-        told[MEASURE_TITLES[name]] = text.removeprefix("Return the mean ")
+        said = text.removeprefix("Return the mean ")
+        told[MEASURE_TITLES[name]] = said[:1].upper() + said[1:]
     return told
 
 
