@@ -227,7 +227,7 @@ def test_bringing_own_data_works_as_told(project):
     output = project.run(*shlex.split(sheet))
     assert "3 rows, 1 features, 2 labels" in output
     assert "1 of 4 rows have gaps and are left out (lines 4)" in output
-    quick = shlex.split(arena.replace("10s", "5m"))  # a busy machine may fit nothing in 10 s
+    quick = shlex.split(arena.replace("30s", "5m"))  # a busy machine may fit nothing in 30 s
     output = project.run(*quick, "--methods", "Ridge,AAKNN")
     assert "30 rows, 2 features, 3 labels, 6 different values of person" in output
     assert len(list(project.root.glob("results/arena/own/my_data-*/index.html"))) == 1

@@ -248,7 +248,7 @@ def test_a_changed_file_of_ones_own_is_noticed(folder):
     [
         ("good,x", "god,x", r"no column 'good'\. Did you mean 'god'"),
         ("0.637", "much", r"line 2, column 'good': 'much' is not a number"),
-        ("0.637", "0.9", r"label row 0 sums to 1\.263"),
+        ("0.637", "0.9", r"label row 1 sums to 1\.263"),
         ("0.637", '"0,637"', r"'0,637' has a comma, but so have columns; write a decimal point"),
     ],
 )

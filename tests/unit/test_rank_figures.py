@@ -54,7 +54,7 @@ def test_a_method_has_a_dot_for_its_printed_rank_and_one_for_its_measured_rank()
     printed, measured = (sorted(float(dot.get("cx")) for dot in dots[side::2]) for side in (0, 1))
     assert printed == measured == sorted({*printed})
     assert figure.caption.startswith("Of 3 methods A is first by 1 of 1 measures as printed")
-    assert "as measured: the same lead. By" in figure.caption
+    assert "as measured: the same leader. By" in figure.caption
 
 
 def test_too_few_data_sets_for_a_test_confirm_no_lead_and_variants_are_named():
@@ -63,7 +63,7 @@ def test_too_few_data_sets_for_a_test_confirm_no_lead_and_variants_are_named():
     rows = [replace(r, method_id=named.get(r.method_id, r.method_id)) for r in rows]
     units = [replace(u, method=named.get(u.method, u.method)) for u in units]
     figure = figure_of(rows, units)
-    assert figure.finding.endswith("as measured: the same lead; too few data sets for a test")
+    assert figure.finding.endswith("as measured: the same leader; too few data sets for a test")
     assert figure.caption.endswith(" Measured: B as b@slow.")
 
 

@@ -84,7 +84,7 @@ def test_sparse_data_sets_stay_sparse(tmp_path: Path, stored_sparse: bool) -> No
 def test_cut_densities_are_divided_where_the_config_says_so(tmp_path: Path) -> None:
     arrays = good_arrays()
     arrays["labels"][[1, 5]] *= [[0.8], [0.566]]
-    assert_refused(tmp_path, arrays, "label row 5 sums to 0.566, not to 1")
+    assert_refused(tmp_path, arrays, "label row 6 sums to 0.566, not to 1")
     dataset = read_mat(tmp_path, arrays, renormalise=True)
     np.testing.assert_allclose(dataset.D, good_arrays()["labels"], atol=1e-15)
     assert dataset.fingerprint["renormalised_rows"] == 2
@@ -103,8 +103,8 @@ def spoilt(name: str, index: Any, value: float) -> dict[str, np.ndarray]:
     ("arrays", "problem"),
     [
         (spoilt("features", (3, 1), np.nan), "the feature table holds NaN or infinity"),
-        (spoilt("labels", (2, 1), -0.1), "negative label degrees, first in row 2"),
-        (spoilt("labels", 6, 0.5), "label row 6 sums to 1.5, not to 1"),
+        (spoilt("labels", (2, 1), -0.1), "negative label degrees, first in row 3"),
+        (spoilt("labels", 6, 0.5), "label row 7 sums to 1.5, not to 1"),
         ({k: v[:5] for k, v in good_arrays().items()}, "it has 5 rows instead of 12"),
         ({**good_arrays(), "features": good_arrays()["features"] * 1j}, "not real numbers"),
     ],

@@ -299,17 +299,17 @@ def sentence(board: Standings) -> str:
     )
     if near:
         said += (
-            f"It is tied with {len(near)} of {len(others)} other methods, each ahead of it in more "
-            "than one draw of families in 40: "
-            f"{listed([method_of(row['method']) for row in near])}."
+            f"Of {len(others)} other methods {len(near)} cannot be told from it: "
+            f"{listed([method_of(row['method']) for row in near])}. Each is ahead in more than "
+            "2.5% of the draws of other families."
         )
     else:
         said += "It leads in nearly all draws of such families."
     if len(board.by_family) > 3:
         leads, rho = board.halves
         said += (
-            f" The orders of the methods by two halves of the families correlate by {rho:.2f}, "
-            f"and both halves have the same leader in {leads:.0%} of the splits."
+            f" Two halves of the families order the methods alike (rank correlation {rho:.2f}), but "
+            f"agree on the leader in {leads:.0%} of the splits."
         )
     if board.unfinished:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."

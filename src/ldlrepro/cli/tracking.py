@@ -98,8 +98,9 @@ def _sync_arena(project: Project, uri: str) -> SyncCounts:
     examples=["ldlrepro ui structrf", "ldlrepro ui --port 5001"],
 )
 def ui(args: argparse.Namespace) -> int:
-    """Open MLflow with all papers, or with the tables of one, and say how to reach it safely from
-    another machine.
+    """Open MLflow with the papers copied there, or with the tables of one, copied first if need be.
+
+    It says how to reach MLflow safely from another machine. `ldlrepro sync PAPER` copies a paper.
     """
     from ldlrepro.track.page import serve
     from ldlrepro.track.sync import outdated

@@ -205,7 +205,7 @@ def _numbers(path: Path, what: str, values: Any) -> np.ndarray:
     bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad.any(axis=1)))
-        raise _BadFileError(path, f"the {what} table holds NaN or infinity, first in row {row}")
+        raise _BadFileError(path, f"the {what} table holds NaN or infinity, first in row {row + 1}")
     return values
 
 
@@ -225,13 +225,13 @@ def _distributions(path: Path, D: np.ndarray, renormalise: bool) -> tuple[np.nda
     """Divide rows by sums that miss one; return the rows and how many were divided."""
     if (D < 0).any():
         row = int(np.argmax((D < 0).any(axis=1)))
-        raise _BadFileError(path, f"negative label degrees, first in row {row}")
+        raise _BadFileError(path, f"negative label degrees, first in row {row + 1}")
     sums = D.sum(axis=1)
     worst = int(np.argmax(np.abs(sums - 1)))
     if not renormalise and abs(sums[worst] - 1) > MAX_LABEL_SUM_ERROR:
-        raise _BadFileError(path, f"label row {worst} sums to {sums[worst]:.6g}, not to 1")
+        raise _BadFileError(path, f"label row {worst + 1} sums to {sums[worst]:.6g}, not to 1")
     if (sums <= 0).any():
-        raise _BadFileError(path, f"label row {int(np.argmin(sums))} holds only zeros")
+        raise _BadFileError(path, f"label row {int(np.argmin(sums)) + 1} holds only zeros")
     off = np.abs(sums - 1) > ROUNDING
     D = D.copy()
     D[off] /= sums[off, None]

@@ -55,22 +55,29 @@ def in_words(counts: Tally) -> list[str]:
     """Return sentences that say what the verdicts of some cells are worth."""
     found = []
     if counts.met:
-        blind, predicted, fitted = counts.evidence.values()
-        found.append(
-            f"Of {counts.met:,} met numbers, {blind} are blind, {predicted} predicted and {fitted} "
-            f"fitted. {counts.holds} hold."
-        )
+        kinds = [
+            f"{number} {'are' if number > 1 else 'is'} {kind}"
+            for kind, number in counts.evidence.items()
+            if number
+        ]
+        holds = f"{counts.holds or 'None'} hold{'s' * (counts.holds < 2)}."
+        found.append(f"Of {_numbers(counts.met, 'met ')}, {listed(kinds)}. {holds}")
     if counts.reasons:
         why = [WHY[kind].format(number) for kind, number in counts.reasons.items()]
-        found.append(f"{counts.missed:,} numbers are better or worse: {listed(why)}.")
+        are = "is" if counts.missed == 1 else "are"
+        found.append(f"{_numbers(counts.missed)} {are} better or worse: {listed(why)}.")
     if counts.untold:
-        found.append(f"No baseline can be compared with {counts.untold} of the met numbers.")
+        found.append(f"{_numbers(counts.untold, 'met ')} can be compared with no baseline.")
     if counts.other_settings:
         found.append(
             f"{counts.other_settings} numbers were measured with settings that have changed since. "
             "Run them again."
         )
     return found
+
+
+def _numbers(count: int, kind: str = "") -> str:
+    return f"{count:,} {kind}number{'s' * (count > 1)}"
 
 
 def of_seconds(counts: Tally) -> str:

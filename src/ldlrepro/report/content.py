@@ -67,7 +67,11 @@ VERDICT_SIGNS = {
             "Not even near, on the side that the measure calls worse than printed; also any "
             "miss of a number that has no better side.",
         ),
-        VerdictSign("not run", "○", "Nothing was measured here; the note beside it says why."),
+        VerdictSign(
+            "not run",
+            "○",
+            "Nothing was measured, or nothing can judge it; the note beside it says why.",
+        ),
         VerdictSign(
             "quoted",
             "“",

@@ -123,7 +123,7 @@ def _finding(page: PaperPage, curve: Curve, dataset: str) -> str:
     spread = statistics.stdev(values) if len(values) > 1 else 0.0
     lies = f"It lies between {low:.4g} and {high:.4g}"
     line = f" and {in_words(curve.line)} {best[0]}" if curve.line else ""
-    apart = f", {(high - low) / spread:.1f} standard deviations over folds" if spread else ""
+    apart = f", {(high - low) / spread:.1f} times the deviation over folds" if spread else ""
     told = f" is best at {in_words(curve.x)} {best[1]}{line}. {lies}{apart}. "
     if high - low >= spread:
         return measure + told

@@ -197,10 +197,12 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "Which method should I use? Which does ldlrepro recommend as the best?": ("leaderboard",),
     "Which printed numbers hold?": (),
     "Why is a number worse?": ("about", "doubt"),
-    "How long does it take? How much time?": ("about", "run"),
-    "How do I run it on a cluster?": ("about", "run"),
-    "How do I install it? How do I reproduce a paper?": ("about", "run"),
-    "Where are the raw predictions?": ("about", "run"),
+    "How long does it take? How much time?": ("about", "run", "time"),
+    "How do I run it on a cluster?": ("about", "run", "cluster"),
+    "How do I install it? How do I reproduce a paper?": ("about", "run", "again"),
+    "Where are the raw predictions?": ("about", "run", "predictions"),
+    "How do I see the runs in MLflow?": ("about", "run", "mlflow"),
+    "Does it use a GPU?": ("about", "run", "gpu"),
 }
 """Question typed into the jump box -> the page that answers."""
 
@@ -208,14 +210,16 @@ ALSO = {
     ABOUT["reading"]: "mean deviation seeds evidence predicted fitted B= R",
     ABOUT["own"]: "data table add compare",
     ABOUT["cite"]: "bibtex reference",
-    ABOUT["run"]: "machine CPU GPU licence license version commit",
+    ABOUT["run"]: "machine CPU licence license version commit",
     ABOUT["measures"]: "Kullback-Leibler metric score loss distance divergence "
     + " ".join(MEASURE_TITLES[name] for name in metrics.BETTER),
     "Why is a number worse?": "better miss misses verdict",
     "How long does it take? How much time?": "hours minutes",
     "How do I run it on a cluster?": "SLURM",
     "How do I install it? How do I reproduce a paper?": "setup download start snakemake",
-    "Where are the raw predictions?": "parquet",
+    "Where are the raw predictions?": "parquet download",
+    "How do I see the runs in MLflow?": "tracking artifacts",
+    "Does it use a GPU?": "card CUDA photographs images",
 }
 """Section or question -> words that find it too."""
 

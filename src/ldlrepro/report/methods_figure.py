@@ -95,13 +95,14 @@ def methods_figure(page: PaperPage) -> Figure | None:
         caption += " Those that are told test labels come last."
     if bold:
         caption += " Those of the paper are bold."
-    figure = _heat_map(
-        shown, [*compress(places, full)], (f"{what[0].upper()}{what[1:]}.", below), names, bold
-    )
+    scale = f"{what[0].upper()}{what[1:]}.", below
+    figure = _heat_map(shown, [*compress(places, full)], scale, names, bold)
+    overall = {name: [means[name]] for name in shown}
+    narrow = _heat_map(overall, [("", "mean" + over)], scale, names, bold)
     table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
     for name, values in lines.items():
         table.append([titles[name], name, *("" if v is None else f"{v:.4f}" for v in values)])
-    return Figure("Methods side by side", figure, caption, table)
+    return Figure("Methods side by side", figure, caption, table, narrow)
 
 
 def _shared(lines: Mapping[str, Sequence[float | None]], own: Collection[str]) -> list[bool]:

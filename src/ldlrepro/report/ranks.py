@@ -80,7 +80,7 @@ def _finding(pairs: Sequence[Sequence[_Panel]]) -> str:
     among = len(pairs[0][0].compared.ranks)
     told = f"Of {among} methods {name} is first by {of} of {len(leaders)} measures as printed"
     told += f", by {ours} as measured"
-    told += ": the same lead" if ours >= of else ""
+    told += ": the same leader" if ours >= of else ""
     if all(measured.compared.refusal for _, measured in pairs):
         return f"{told}; too few data sets for a test. "
     told += ". "

@@ -210,19 +210,14 @@ def page_tables(page: PaperPage) -> PageTables:
 
 
 def _unfolded(grids: Sequence[Grid]) -> list[Grid]:
-    """Unfold the first table of the most methods, and the next of these while all are short."""
-    most = max(map(_methods, grids), default=0)
+    """Unfold the first table of the most judged numbers, and the next of these while short."""
+    most = max((grid.tally.judged for grid in grids), default=0)
     found, lines = [], 0
     for grid in grids:
-        main = _methods(grid) == most
+        main = grid.tally.judged == most
         before, lines = lines, lines + main * sum(1 + len(one.printed) for one in grid.blocks)
         found.append(replace(grid, open=main and (not before or lines <= LINES_AT_FIRST_SIGHT)))
     return found
-
-
-def _methods(grid: Grid) -> int:
-    """Return how many methods a table compares."""
-    return len({line.method for block in grid.blocks for line in block.printed})
 
 
 def numbered_notes(rows: Iterable[VerdictRow]) -> dict[str, int]:

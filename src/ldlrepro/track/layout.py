@@ -209,7 +209,7 @@ def _first_tags(
     shown = _ours(unit, measure, cells)
     cell = next((cell for cell in cells if cell.metric == measure), None)
     if cell:
-        why = KINDS[cell.reason_kind] if cell.reason_kind else "–"
+        why = KINDS[cell.reason_kind] if cell.reason_kind else ", ".join(cell.marks) or "–"
         beside = [cell.printed, _percent(cell), cell.verdict, why, _holding(cells)]
     elif cells:
         beside = [*ELSEWHERE, "–", _holding(cells)]

@@ -82,14 +82,23 @@
     return asked.length ? known.filter((place) => (needed.length ? needed : asked).every((word) => has(place, word))) : [];
   }
 
+  /** The places that have the most of the words that are asked for, where none has all. */
+  function partly(known, asked) {
+    const needed = asked.filter((word) => !ASKING.has(word));
+    const counts = known.map((place) => needed.filter((word) => has(place, word)).length);
+    const most = Math.max(0, ...counts);
+    return most ? known.filter((_, at) => counts[at] === most) : [];
+  }
+
   async function search() {
     places ??= allPlaces();
     const known = await places;
     const asked = words(box.value);
     const worth = (place) => asked.reduce((sum, word) => sum + place.names.has(word), place.variant ? -0.5 : 0);
-    const all = matches(known, box.value);
+    const whole = matches(known, box.value);
+    const near = asked.length && !whole.length ? meant(known, box.value) : "";
+    const all = whole.length || near ? whole : partly(known, asked);
     found = all.map((place) => [worth(place), place]).sort(([one], [other]) => other - one).slice(0, MOST).map(([, place]) => place);
-    const near = asked.length && !all.length ? meant(known, box.value) : "";
     if (near) found = [{ label: `Nothing has all these words. Did you mean ${near}?`, near }];
     chosen = 0;
     draw(asked.length > 0, all.length);
