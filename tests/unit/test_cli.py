@@ -106,11 +106,16 @@ def test_commands_of_the_examples_are_understood():
 # ---------------------------------------------------------------------- mistakes
 
 
+def test_no_verb_at_all_gives_the_help(checkout, ask):
+    status, out, err = ask()
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: ldlrepro VERB")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["verdict"], "no verb 'verdict'. Did you mean 'verdicts'?"),
-        ([], "usage: ldlrepro VERB"),
         (["run", "mslp"], "DATASET and METHOD are missing"),
         (["list", "method"], "no kind 'method'. Did you mean 'methods'?"),
         (["explain"], "For example: ldlrepro explain structrf"),

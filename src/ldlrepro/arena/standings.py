@@ -308,8 +308,8 @@ def sentence(board: Standings) -> str:
     if len(board.by_family) > 3:
         leads, rho = board.halves
         said += (
-            f" Two halves of the families order the methods alike (rank correlation {rho:.2f}), but "
-            f"agree on the leader in {leads:.0%} of the splits."
+            " Two halves of the families order the methods alike (rank correlation "
+            f"{rho:.2f}), but agree on the leader in {leads:.0%} of the splits."
         )
     if board.unfinished:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."

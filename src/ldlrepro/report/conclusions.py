@@ -54,12 +54,12 @@ WHY = {
 def in_words(counts: Tally) -> list[str]:
     """Return sentences that say what the verdicts of some cells are worth."""
     found = []
-    if counts.met:
-        kinds = [
-            f"{number} {'are' if number > 1 else 'is'} {kind}"
-            for kind, number in counts.evidence.items()
-            if number
-        ]
+    kinds = [
+        f"{number} {'are' if number > 1 else 'is'} {kind}"
+        for kind, number in counts.evidence.items()
+        if number
+    ]
+    if kinds:
         holds = f"{counts.holds or 'None'} hold{'s' * (counts.holds < 2)}."
         found.append(f"Of {_numbers(counts.met, 'met ')}, {listed(kinds)}. {holds}")
     if counts.reasons:

@@ -26,7 +26,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 12
+LAYOUT = 13
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -35,6 +35,8 @@ NOT_SHOWN = {"random_state", "n_jobs"}
 LONGEST_PARAM, LONGEST_TAG = 6000, 8000
 DIGITS, DECIMALS = 6, 12
 """Significant digits of a metric, and the decimals where rounding noise begins."""
+SMALL = 0.01
+"""Mean below which four decimals say too little."""
 CURVE_POINTS = 250
 """Points kept of one curve; a server holds the curves of hundreds of folds."""
 VIEW_TAG = "mlflow.sharedViewState."
@@ -228,15 +230,20 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     """Return mean and standard deviation as text; '' where a fold is missing."""
     if not (len(values) and np.isfinite(values).all()):
         return ""
-    spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.4f}{spread}"
+    return _told(np.mean(values), np.std(values, ddof=1) if len(values) > 1 else None)
+
+
+def _told(mean: float, deviation: float | None) -> str:
+    """Return both with four decimals; of a mean that is too small for them the leading digits."""
+    first, second = (".4f", ".4f") if abs(mean) >= SMALL or not mean else (".3g", ".2g")
+    return f"{mean:{first}}" + ("" if deviation is None else f" ± {deviation:{second}}")
 
 
 def _ours(unit: UnitScores, measure: str, cells: Sequence[VerdictRow]) -> str:
     """Return a measure as it is judged: where other seeds ran, over all of them."""
     for cell in cells:
         if cell.metric == measure and cell.seeds:
-            return f"{cell.measured:.4f} ± {cell.measured_std:.4f}"
+            return _told(cell.measured, cell.measured_std)
     return mean_and_deviation(unit.scores.get(measure, ()))
 
 
