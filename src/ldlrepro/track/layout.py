@@ -230,7 +230,7 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     """Return mean and standard deviation as text; '' where a fold is missing."""
     if not (len(values) and np.isfinite(values).all()):
         return ""
-    return _told(np.mean(values), np.std(values, ddof=1) if len(values) > 1 else None)
+    return _told(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
 
 
 def _told(mean: float, deviation: float | None) -> str:
@@ -242,7 +242,7 @@ def _told(mean: float, deviation: float | None) -> str:
 def _ours(unit: UnitScores, measure: str, cells: Sequence[VerdictRow]) -> str:
     """Return a measure as it is judged: where other seeds ran, over all of them."""
     for cell in cells:
-        if cell.metric == measure and cell.seeds:
+        if cell.metric == measure and cell.seeds and cell.measured is not None:
             return _told(cell.measured, cell.measured_std)
     return mean_and_deviation(unit.scores.get(measure, ()))
 
