@@ -153,7 +153,8 @@ def run(dataset: str, workspace: Workspace, only: Iterable[str] = ()) -> Path:
             there = store.load(path)
             if there is None or there[1]["decides"] != key:
                 found = _found(contender, task)
-                store.save(path, found, {"decides": key, "git_commit": commit})
+                made = {"decides": key, "git_commit": commit, "cpu": provenance.machine()["cpu"]}
+                store.save(path, found, made)
                 say(f"{dataset}: {contender.name}, fold {fold}: {_said(found, task)}")
     return write_table(drawn, workspace)
 
@@ -187,7 +188,7 @@ def write_table(drawn: Drawn, workspace: Workspace) -> Path:
             there = store.load(folder(workspace, drawn.id) / f"{contender.name}.{fold}.npz")
             if there is not None:
                 lines += _lines(contender, fold, task, there[0])
-                made[contender.name] = {key: there[1][key] for key in ("decides", "git_commit")}
+                made[contender.name] = there[1]
     rows = [[line.get(name, "") for name in COLUMNS] for line in lines]
     write_text(path, csv_text([COLUMNS, *rows]))
     facts = {
