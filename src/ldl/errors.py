@@ -12,5 +12,5 @@ class UserError(Exception):
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Return ' Did you mean ...?' for the closest choice, or an empty string."""
-    match = difflib.get_close_matches(str(word), [str(c) for c in choices], n=1, cutoff=0.5)
+    match = difflib.get_close_matches(str(word), [str(c) for c in choices], n=1, cutoff=0.6)
     return f" Did you mean '{match[0]}'?" if match else ""
