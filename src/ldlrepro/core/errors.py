@@ -30,7 +30,7 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     names = {plain(str(choice)): str(choice) for choice in choices}
     meant = plain(word)
     begun = sorted((name for name in names if name.startswith(meant)), key=len)
-    close = begun or difflib.get_close_matches(meant, names, n=1, cutoff=0.5)
+    close = begun or difflib.get_close_matches(meant, names, n=1, cutoff=0.6)
     return f" Did you mean '{names[close[0]]}'?" if close and meant else ""
 
 
