@@ -76,7 +76,7 @@ def test_no_column_mixes_two_protocols(monkeypatch, fresh_clone) -> None:
         if u.key.startswith("mslp_persons/sjaffe/")
     }
     assert set(table["gain lost"]) >= {"59%", "all of it", "no gain"}
-    assert "cca_knn *" in table.index  # printed numbers chose its settings
+    assert "CCA *" in table.index  # printed numbers chose its settings
     for name, row in table.iterrows():
         method = str(name).removesuffix(" *")
         assert float(row["KL, same people"]) == pytest.approx(
