@@ -210,11 +210,11 @@ def page_tables(page: PaperPage) -> PageTables:
 
 
 def _unfolded(grids: Sequence[Grid]) -> list[Grid]:
-    """Unfold the first table of the most judged numbers, and the next of these while short."""
-    most = max((grid.tally.judged for grid in grids), default=0)
+    """Unfold the first table of the most met numbers, and the next of these while short."""
+    most = max((grid.tally.met for grid in grids), default=0)
     found, lines = [], 0
     for grid in grids:
-        main = grid.tally.judged == most
+        main = grid.tally.met == most
         before, lines = lines, lines + main * sum(1 + len(one.printed) for one in grid.blocks)
         found.append(replace(grid, open=main and (not before or lines <= LINES_AT_FIRST_SIGHT)))
     return found
