@@ -4,7 +4,8 @@ import pytest
 
 from ldlrepro.judge.tallies import tally
 from ldlrepro.report.conclusions import of_seconds
-from tests.report_pages import cell
+from ldlrepro.report.tables import page_tables
+from tests.report_pages import cell, page
 
 
 def test_the_tally_judges_measured_numbers_only():
@@ -34,3 +35,9 @@ def test_seconds_are_judged_and_never_hold():
     counts = tally([cell(), cell("worse", "train_time_s"), cell("not run", "test_time_s")])
     assert of_seconds(counts).startswith("1 of the 2 judged numbers are seconds, which never hold")
     assert of_seconds(tally([cell()])) == ""
+
+
+def test_a_page_opens_the_table_of_most_met_numbers():
+    many = [cell("worse", table="1", method=name) for name in "abc"]
+    grids = page_tables(page([*many, cell("exact", table="2")])).grids
+    assert [(grid.id, grid.open) for grid in grids] == [("1", False), ("2", True)]

@@ -10,7 +10,7 @@ import pytest
 
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.track.layout import content_sha256, saved_views
+from ldlrepro.track.layout import content_sha256, mean_and_deviation, saved_views
 from ldlrepro.track.sync import SyncCounts, differences, open_hint, outdated, sync
 from tests.mlflow_server import free_port
 from tests.tracked import (
@@ -204,3 +204,8 @@ def test_runs_that_are_older_than_their_records_or_missing_are_counted_as_the_au
     found = outdated(PAPER, units, uri, cells)
     assert found == [key for key, why in differences(PAPER, units, uri, cells).items() if why]
     assert [key.rpartition("/")[2] for key in found] == ["method_00", "method_02"]
+
+
+def test_small_means_keep_their_digits():
+    assert mean_and_deviation([0.07, 0.08]) == "0.0750 ± 0.0071"
+    assert mean_and_deviation([1e-5, 3e-5]) == "2e-05 ± 1.4e-05"
