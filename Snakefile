@@ -1,4 +1,4 @@
-# Reproduces five papers on label distribution learning. Start here:
+# Reproduces nine papers on label distribution learning. Start here:
 #   snakemake --cores 32             everything whose data can be had
 #   snakemake --cores 32 structrf    one paper
 #   snakemake -n                     what would run

@@ -1,4 +1,4 @@
-"""Label distribution learning: the estimators of five papers, and the ten measures.
+"""Label distribution learning: methods of the papers of this field, and the ten measures.
 
 >>> import numpy as np
 >>> from ldl import StructRF

@@ -64,7 +64,7 @@ title: A small paper to be killed
 authors: nobody
 venue: nowhere
 year: 2026
-group: made up
+synthetic: true
 protocols:
   chaos: {{scheme: kfold, folds: {FOLDS}, validation: next_fold, text: five folds}}
 datasets: [{", ".join(self.datasets)}]

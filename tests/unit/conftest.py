@@ -90,7 +90,7 @@ title: A tiny paper for the tests
 authors: nobody
 venue: nowhere
 year: 2026
-group: made up
+synthetic: true
 protocols:
   tiny: {scheme: kfold, folds: 4, validation: next_fold, text: four folds}
 datasets: [toy]

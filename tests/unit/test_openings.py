@@ -41,8 +41,8 @@ def test_a_narrow_count_says_its_share_and_what_simpler_answers_meet():
     known = ("p", "1", "faces", "", "F", "kl", "0.5", "", "lower")
     asked = {"the training mean": "worse", "an ordinary forest": "exact"}
     rows = [VerdictRow(*known, "exact", yardsticks=asked), VerdictRow(*known, "near")]
-    said = openings.of_verdicts({"F": rows}, narrow=True)
-    assert said.startswith("Judged numbers that hold: 0% of F (50% are met). Of 2 printed numbers")
+    said = openings.of_verdicts(rows, " of F", narrow=True)
+    assert said.startswith("Of the judged numbers, 0% hold and 50% are met. Of 2 printed")
     assert said.endswith("the training mean meets 0 and an ordinary forest meets 1.")
 
 

@@ -153,7 +153,7 @@ title: A tiny paper for the tests
 authors: nobody
 venue: nowhere
 year: 2026
-group: made up
+synthetic: true
 protocols:
   tiny: {scheme: kfold, folds: 5, validation: next_fold, text: five folds}
 datasets: [drawn_faces]

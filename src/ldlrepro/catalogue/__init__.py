@@ -21,11 +21,10 @@ from ldlrepro.catalogue.papers import (
     Remark,
     Table,
 )
-from ldlrepro.catalogue.project import FIVE, Project, from_environment
+from ldlrepro.catalogue.project import Project, from_environment
 from ldlrepro.catalogue.runs import RunConfig
 
 __all__ = [
-    "FIVE",
     "Check",
     "Claim",
     "ClaimTest",

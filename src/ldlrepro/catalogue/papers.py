@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from ldlrepro.catalogue.data_sets import DataSet
     from ldlrepro.catalogue.methods import Method
 
-MADE_UP = "made up"
-"""The group of papers on drawn data."""
-
 
 class Protocol(Value):
     """How test folds are made, what may be tuned on what, how the score is averaged."""
@@ -357,9 +354,8 @@ class Paper(Value):
     """journal or conference"""
     year: int
     """year"""
-    group: str = "own papers"
-    """papers that are counted together, in tables and totals; `made up` for a paper on drawn data
-    that is counted nowhere, such as the demo
+    synthetic: bool = False
+    """whether all its data are drawn, as the demo's; totals leave such a paper out
     """
     protocols: Map[Protocol]
     """how folds are made, by protocol id; the first one is the paper's main protocol"""
@@ -400,10 +396,6 @@ class Paper(Value):
             protocol.placed(each, file, project)
             protocol._paper = name
         return self
-
-    @property
-    def synthetic(self) -> bool:
-        return self.group == MADE_UP
 
     @property
     def spread(self) -> str:

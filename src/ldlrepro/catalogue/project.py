@@ -33,8 +33,6 @@ OWN_FILES = "LDLREPRO_OWN_FILES"
 """Environment variable: own files and folders of them, for the jobs of a run."""
 ROOT = "LDLREPRO_ROOT"
 """Environment variable: the checkout, where it is not the current folder or one above."""
-FIVE = "the five papers"
-"""The group of papers that the project began with, whose totals stand in the README."""
 FOLDERS = {
     "paper": "papers",
     "method": "config/methods",
@@ -251,11 +249,10 @@ class Project:
                     )
         return found
 
-    def real_papers(self, group: str = "") -> list[Paper]:
-        """Return the papers that print numbers on real data, maybe of a group; the five first."""
+    def real_papers(self) -> list[Paper]:
+        """Return the papers that print numbers on real data, the oldest first."""
         printed = [paper for paper in self.papers if paper.beside("cells.csv").is_file()]
-        real = [p for p in printed if not p.synthetic and group in ("", p.group)]
-        return sorted(real, key=lambda paper: (paper.group != FIVE, paper.group))
+        return sorted((p for p in printed if not p.synthetic), key=lambda paper: paper.year)
 
     @property
     def paper_ids(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli.output import counted
@@ -15,33 +15,24 @@ if TYPE_CHECKING:
     from ldlrepro.report.leaderboard import Standings
 
 
-def of_verdicts(groups: Mapping[str, Sequence[VerdictRow]], narrow: bool = False) -> str:
-    """Say how many printed numbers of each group hold; for a wide question, what that means."""
-    from ldlrepro.judge.tallies import in_words
+def of_verdicts(rows: Sequence[VerdictRow], whose: str = "", narrow: bool = False) -> str:
+    """Say how many printed numbers hold; for a wide question, what that means."""
+    from ldlrepro.judge.tallies import tally
     from ldlrepro.report.conclusions import HOLDS_WHEN
 
-    more = _simpler(groups) if narrow else HOLDS_WHEN
-    return f"{_shares(groups)}{in_words(groups)} {more}".strip()
+    found = tally(rows)
+    shares = ""
+    if found.judged:
+        hold, met = (number / found.judged for number in (found.holds, found.met))
+        shares = f"Of the judged numbers, {hold:.0%} hold and {met:.0%} are met. "
+    return f"{shares}{found.sentence(whose)} {_simpler(rows) if narrow else HOLDS_WHEN}".strip()
 
 
-def _shares(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
-    """Say which share of the judged numbers of each group holds; '' where none was judged."""
-    from ldlrepro.judge.tallies import tally
-
-    counts = {f" of {name}" * bool(name): tally(rows) for name, rows in groups.items()}
-    told = [
-        f"{one.holds / one.judged:.0%}{whose} ({one.met / one.judged:.0%} are met)"
-        for whose, one in counts.items()
-        if one.judged
-    ]
-    return f"Judged numbers that hold: {', '.join(told)}. " if told else ""
-
-
-def _simpler(groups: Mapping[str, Sequence[VerdictRow]]) -> str:
+def _simpler(rows: Iterable[VerdictRow]) -> str:
     """Count the met numbers that simpler answers meet too; '' where none was compared."""
     from ldlrepro.judge.verdicts import MET, listed
 
-    met = [row.yardsticks for rows in groups.values() for row in rows if row.verdict in MET]
+    met = [row.yardsticks for row in rows if row.verdict in MET]
     names = dict.fromkeys(name for yardsticks in met for name in yardsticks)
     told = [f"{name} meets {sum(one.get(name) in MET for one in met)}" for name in names]
     return f"Of the met numbers, {listed(told)}." if told else ""

@@ -47,9 +47,9 @@ def report(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     from ldlrepro.arena.standings import tables
     from ldlrepro.judge.answer import read_answer
-    from ldlrepro.judge.tallies import by_group
     from ldlrepro.report import notebooks
     from ldlrepro.report.build import report_content
+    from ldlrepro.report.conclusions import of_papers
     from ldlrepro.report.html import write_report
 
     judge = judge_here(args)
@@ -71,9 +71,9 @@ def _report(args: argparse.Namespace) -> int:
     with waiting("writing pages"):
         path = write_report(report_content(project, answers, folder, shown, arena), front)
     if not (args.of_workflow or args.paper):
-        rows = {answer.paper: answer.rows for answer in answers}
-        real = {paper: rows[paper.id] for paper in project.real_papers()}
-        say(paragraph(openings.of_verdicts(by_group(real))))
+        real = {paper.id for paper in project.real_papers()}
+        rows = [row for answer in answers if answer.paper in real for row in answer.rows]
+        say(paragraph(openings.of_verdicts(rows, of_papers(real))))
     say(f"Report: {path.resolve().as_uri()}")
     return 0
 

@@ -141,11 +141,9 @@ def _papers(args: argparse.Namespace, plan: Plan) -> int:
         }
         for paper in plan.project.papers
     ]
-    groups: dict[str, int] = {}
-    for paper in plan.project.real_papers():
-        groups[paper.group] = groups.get(paper.group, 0) + len(plan.cells(paper))
-    told = (f"{name} print {counted(number, 'number')}" for name, number in groups.items())
-    said = f"{', and '.join(told).capitalize()}. {_without_publication(plan.project)}"
+    real = plan.project.real_papers()
+    numbers = counted(sum(len(plan.cells(paper)) for paper in real), "number")
+    said = f"{counted(len(real), 'paper')} print {numbers}. {_without_publication(plan.project)}"
     return answer(args, rows, said)
 
 

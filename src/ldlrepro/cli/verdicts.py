@@ -93,9 +93,8 @@ def verdicts(args: argparse.Namespace) -> int:
     how many of each.
     """
     from ldlrepro.judge.misses import idle, unexplained
-    from ldlrepro.judge.tallies import by_group
     from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS
-    from ldlrepro.report.summary import with_groups
+    from ldlrepro.report.conclusions import of_papers
 
     judge = judge_here(args)
     wanted = papers_of(judge.project, args.paper)
@@ -135,12 +134,12 @@ def verdicts(args: argparse.Namespace) -> int:
     asked = " on ".join(filter(None, [args.printed_method, args.dataset]))
     if asked:
         kept = {paper: mine for paper, mine in kept.items() if mine}
-        asked += f" in {wanted[0].id}" * (len(wanted) == 1)
-    counted_rows = [_counted(name, mine) for name, mine in with_groups(kept)]
-    groups = {asked: rows} if asked else by_group(kept)
-    if len(wanted) == 1 and not asked:
-        groups = {wanted[0].id: rows}
-    return answer(args, counted_rows, openings.of_verdicts(groups, bool(asked)), first=9)
+    counted_rows = [_counted(paper.id, mine) for paper, mine in kept.items()]
+    if len(kept) > 1:
+        counted_rows.append(_counted("all", rows))
+    whose = f" of {asked}" * bool(asked)
+    whose += f"{' in' if asked else ' of'} {wanted[0].id}" if len(wanted) == 1 else of_papers(kept)
+    return answer(args, counted_rows, openings.of_verdicts(rows, whose, bool(asked)), first=9)
 
 
 def _readings(found: PaperAnswer) -> list[dict[str, Any]]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ldlrepro.catalogue import Paper
 from ldlrepro.judge.verdicts import (
     EVIDENCE,
     JUDGED,
@@ -85,23 +84,6 @@ class Tally:
     def within(self, share: float) -> int:
         """Count the cells whose measured mean is within this share of the printed one."""
         return sum(one <= share for one in self.differences)
-
-
-def by_group(rows: Mapping[Paper, Sequence[VerdictRow]]) -> dict[str, list[VerdictRow]]:
-    """Return the cells of each group of papers together."""
-    found: dict[str, list[VerdictRow]] = {}
-    for paper, mine in rows.items():
-        found.setdefault(paper.group, []).extend(mine)
-    return found
-
-
-def in_words(groups: Mapping[str, Iterable[VerdictRow]]) -> str:
-    """Say of each group of printed numbers how many were judged, are met and hold.
-
-    README, notes, verbs and the end of the demo say it so. A group without a name has none.
-    """
-    whose = {name: f" of {name}" if name else "" for name in groups}
-    return " ".join(tally(rows).sentence(whose[name]) for name, rows in groups.items())
 
 
 def tally(rows: Iterable[VerdictRow]) -> Tally:

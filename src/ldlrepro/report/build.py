@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ldlrepro import __version__
-from ldlrepro.catalogue import FIVE, Project
+from ldlrepro.catalogue import Project
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.report import notebooks
@@ -40,8 +40,7 @@ def report_content(
     for page in pages:
         page.figures = read_figures(figures / page.id)
     pages.sort(key=_place)
-    five = {paper.id for paper in project.real_papers(FIVE)}
-    whole = five <= {page.id for page in pages}
+    whole = {paper.id for paper in project.real_papers()} <= {page.id for page in pages}
     return ReportContent(
         pages=pages,
         project=project,
@@ -67,9 +66,9 @@ def report_content(
     )
 
 
-def _place(page: PaperPage) -> tuple[bool, bool, str, int]:
-    paper = page.paper
-    return paper.synthetic, paper.group != FIVE, paper.group, paper.year
+def _place(page: PaperPage) -> tuple[bool, bool, int]:
+    """Order pages: papers with printed numbers first, those on drawn data last, else by year."""
+    return page.paper.synthetic, not page.rows, page.paper.year
 
 
 def log_of(unit: UnitScores) -> Path:

@@ -20,10 +20,23 @@ KINDS = {"article": "article", "conference-paper": "inproceedings", "software": 
 
 def entries(project: Project, titles: Collection[str] = ()) -> list[str]:
     """Return the BibTeX entries of the project and of the papers, or of those with the titles."""
-    path = project.root / "CITATION.cff"
-    tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    tree = _read(project)
     papers = [one for one in tree["references"] if not titles or one["title"] in titles]
     return [bibtex(entry) for entry in [tree, *papers]]
+
+
+def addresses(project: Project) -> dict[str, str]:
+    """Return where each paper can be read, by its title."""
+    found = {}
+    for entry in _read(project)["references"]:
+        doi = entry.get("doi")
+        found[entry["title"]] = f"https://doi.org/{doi}" if doi else entry["url"]
+    return found
+
+
+def _read(project: Project) -> dict[str, Any]:
+    text = (project.root / "CITATION.cff").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
 
 
 def bibtex(entry: Mapping[str, Any]) -> str:

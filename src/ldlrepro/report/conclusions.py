@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
@@ -88,6 +88,11 @@ def of_seconds(counts: Tally) -> str:
         f"{counts.timed} of the {counts.judged:,} judged numbers are seconds, which never hold: no "
         "baseline is known for them."
     )
+
+
+def of_papers(papers: Collection[object]) -> str:
+    """Say whose numbers are counted where several papers are: `` of 9 papers``."""
+    return f" of {len(papers)} papers" if len(papers) > 1 else ""
 
 
 def of_own_methods(rows: Mapping[Paper, Sequence[VerdictRow]]) -> str:

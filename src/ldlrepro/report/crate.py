@@ -110,7 +110,7 @@ def _workflow(crate: ROCrate, root: Path) -> Any:
         lang="snakemake",
         lang_version=metadata.version("snakemake"),
     )
-    workflow["name"] = "Reproduction of five papers on label distribution learning"
+    workflow["name"] = "Reproduction of nine papers on label distribution learning"
     workflow["license"] = crate.license
     workflow["version"] = __version__
     workflow["encodingFormat"] = "text/plain"

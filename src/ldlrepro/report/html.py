@@ -17,7 +17,7 @@ from ldl import metrics
 from ldlrepro.arena.standings import sentence
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
-from ldlrepro.judge.tallies import Tally, in_words, tally
+from ldlrepro.judge.tallies import tally
 from ldlrepro.report import conclusions, reasons, subjects, written
 from ldlrepro.report.arena import intervals, leading, standing, trade_off
 from ldlrepro.report.content import (
@@ -76,7 +76,9 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
     context = {
         "content": content,
         "pages": pages,
-        "groups": [_group(papers, name) for name in dict.fromkeys(p.paper.group for p in papers)],
+        "printing": [entry for entry in pages if entry[0] in papers and entry[0].rows],
+        "total": tally(row for page in papers for row in page.rows),
+        "own": conclusions.of_own_methods({page.paper: page.rows for page in papers}),
         "conclusions": conclusions,
         "methods": subjects.methods(papers),
         "data_sets": subjects.data_sets(papers, subjects.leads(arena) if arena else {}),
@@ -305,34 +307,6 @@ def _pages_of(site: Path, folder: Path) -> list[Any]:
         for title, address in known.items()
         if not address.startswith(("library/", "papers/", "doubt."))  # classes, the report's own
     ]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Papers that are counted together."""
-
-    name: str
-    pages: list[tuple[PaperPage, Tally]]
-    total: Tally
-    printing: int
-    """Number of papers of which printed numbers are at hand."""
-    said: str
-    """How many of their numbers were judged, are met and hold."""
-    own: str
-    """How many of the numbers that hold are of the papers' own methods."""
-
-
-def _group(papers: Iterable[PaperPage], name: str) -> Group:
-    pages = [page for page in papers if page.paper.group == name]
-    rows = [row for page in pages for row in page.rows]
-    return Group(
-        name=name,
-        pages=[(page, tally(page.rows)) for page in pages],
-        total=tally(rows),
-        printing=sum(bool(page.rows) for page in pages),
-        said=in_words({name: rows}),
-        own=conclusions.of_own_methods({page.paper: page.rows for page in pages}),
-    )
 
 
 def audit_page(found: Mapping[str, Any], told: Iterable[str] = ()) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ldlrepro.arena import standings as standings_of_arena
@@ -15,13 +15,12 @@ from ldlrepro.arena.standings import Standings as Arena
 from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
-from ldlrepro.core.groups import grouped
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
-from ldlrepro.judge.tallies import WITHIN, Tally, by_group, in_words, tally
+from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import (
     EVIDENCE,
     JUDGED,
@@ -34,7 +33,7 @@ from ldlrepro.judge.verdicts import (
     listed,
 )
 from ldlrepro.plan import Plan
-from ldlrepro.report import conclusions
+from ldlrepro.report import citation, conclusions
 from ldlrepro.report.arena import leading, trade_off
 from ldlrepro.report.svg import INK, Sheet, text_width
 
@@ -42,7 +41,7 @@ README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
 CHOOSING, DEFAULTS = "docs/choosing.md", "docs/defaults.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 DEFAULTS_TABLE = "docs/defaults.csv"
-WIDTH, BAND, HEAD, LETTERS = 560, 54, 36, 16
+WIDTH, BAND, LETTERS = 560, 54, 16
 """In pixels: as wide as the window of a phone, its letters are still 10 high."""
 WORTH = {
     "holds": ("#166449", "white"),
@@ -64,17 +63,30 @@ def as_in_a_fresh_clone(plan: Plan) -> dict[Paper, PaperAnswer]:
 
 def verdict_table(rows: Rows) -> str:
     """Return the counts of verdicts in Markdown, and what the met numbers are worth."""
-    lines = [{"paper": name, **tally(mine).line} for name, mine in with_groups(rows)]
+    lines = [{"paper": paper.id, **tally(mine).line} for paper, mine in rows.items()]
+    lines.append({"paper": "all", **tally(_every(rows)).line})
     return _markdown([lines[0], *(line.values() for line in lines)])
 
 
-def with_groups(rows: Rows) -> Iterator[tuple[str, list[VerdictRow]]]:
-    """Yield the papers with their cells, and after several of a group the group with all cells."""
-    for group, together in by_group(rows).items():
-        papers = [paper for paper in rows if paper.group == group]
-        yield from ((paper.id, rows[paper]) for paper in papers)
-        if len(papers) > 1:
-            yield group, together
+def paper_table(rows: Rows, project: Project) -> str:
+    """Return the papers in Markdown, each with its address and how many of its numbers hold."""
+    address = citation.addresses(project)
+    names = {
+        f"[{paper.authors.partition(',')[0]} {paper.year}]({address[paper.title]})": paper
+        for paper in rows
+    }
+    counts = {name: (f"`{paper.id}`", tally(rows[paper])) for name, paper in names.items()}
+    counts["all"] = "", tally(_every(rows))
+    return _markdown(
+        [
+            ("paper", "name here", "printed", "judged", "met", "hold"),
+            *((n, i, c.total, c.judged, c.met, c.holds) for n, (i, c) in counts.items()),
+        ]
+    )
+
+
+def _every(rows: Rows) -> list[VerdictRow]:
+    return [row for mine in rows.values() for row in mine]
 
 
 def under_doubt(rows: Rows) -> str:
@@ -89,7 +101,7 @@ def under_doubt(rows: Rows) -> str:
         f"{met[name]}."
         for name in sorted(known)
     ]
-    every = [row for mine in rows.values() for row in mine]
+    every = _every(rows)
     by_text = sum(row.holds_by_text for row in every)
     both = sum(row.holds_by_text for row in hold)
     chance = ", by chance as many as do" * (by_text == len(hold))
@@ -221,24 +233,19 @@ def short_title(paper: Paper) -> str:
 
 
 def picture(rows: Rows) -> str:
-    """Draw for each paper how its numbers divide, below a head for each group."""
-    found = {paper: _worth(tally(mine)) for paper, mine in rows.items()}
-    groups = grouped(found, lambda paper: paper.group)
-    sheet, left, top = Sheet(), 8, 60.0
-    height = top + BAND * len(found) + HEAD * len(groups)
+    """Draw for each paper how its numbers divide."""
+    sheet, left, top = Sheet(), 8, 68.0
+    height = top + BAND * len(rows)
     sheet.rectangle(0, 0, WIDTH, height, "white")
     _legend(sheet, left)
     sheet.text(left, 42, "Each bar is 100% of the printed numbers of a paper.", LETTERS)
-    for group, papers in groups.items():
-        sheet.text(left, top + HEAD / 2, group.capitalize(), LETTERS, font_weight="bold")
-        top += HEAD
-        for paper in sorted(papers, key=lambda paper: paper.year):
-            numbers = sum(found[paper].values())
-            hold = f"{found[paper]['holds']} of {numbers:,} printed numbers hold"
-            title = f"{short_title(paper)} ({paper.year}): {hold}"
-            sheet.text(left, top + 12, title, LETTERS)
-            _bar(sheet, left, top + 34, found[paper])
-            top += BAND
+    for paper, mine in rows.items():
+        worth = _worth(tally(mine))
+        hold = f"{worth['holds']} of {len(mine):,} printed numbers hold"
+        title = f"{short_title(paper)} ({paper.year}): {hold}"
+        sheet.text(left, top + 12, title, LETTERS)
+        _bar(sheet, left, top + 34, worth)
+        top += BAND
     return sheet.svg(WIDTH, height)
 
 
@@ -279,9 +286,12 @@ def renewed(plan: Plan) -> dict[str, str]:
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
     arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
-        README: {"headline": f"{in_words(by_group(rows))} {conclusions.of_own_methods(rows)}\n"},
+        README: {
+            "papers": paper_table(rows, project),
+            "headline": f"{conclusions.of_own_methods(rows)}\n",
+        },
         TABLES: {
-            "headline": f"{in_words(by_group(rows))}\n",
+            "headline": f"{tally(_every(rows)).sentence(conclusions.of_papers(rows))}\n",
             "verdicts": verdict_table(rows),
             "doubt": under_doubt(rows),
             "own methods": own_table(rows),
