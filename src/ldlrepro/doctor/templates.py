@@ -226,7 +226,7 @@ def _rows() -> str:
     lines = ["x1,x2,calm,glad,sad,person"]
     for row in range(30):
         person, turn = divmod(row, 5)
-        calm, glad = 10 + 5 * turn + person, 30 - 3 * turn
+        calm, glad = 10 + 5 * turn + person, 25 - 3 * turn + 7 * row % 11
         degrees = (calm / 100, glad / 100, (100 - calm - glad) / 100)
         lines.append(",".join(f"{value:g}" for value in (person / 5, turn / 4, *degrees, person)))
     return "\n".join(lines) + "\n"
