@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ldlrepro.arena import standings as standings_of_arena
+from ldlrepro.arena.advice import of_arena
 from ldlrepro.arena.standings import Standings as Arena
+from ldlrepro.arena.standings import spoken
 from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
@@ -178,6 +181,21 @@ def arena_table(board: Arena, first: int = 10) -> str:
     return _markdown([rows[0], *(row.values() for row in rows)])
 
 
+def sets_table(board: Arena, paths: Mapping[str, Path]) -> str:
+    """Return in Markdown who leads on each data set of the arena, beside who leads overall."""
+    overall = board.table["method"].iloc[0]
+    lines: list[Iterable[object]] = [
+        ("data set", "rows used", "features", "labels", "leads", "gain", "tied", spoken(overall))
+    ]
+    for name, rows in board.counted.groupby("dataset"):
+        facts = json.loads(paths[str(name)].with_name("facts.json").read_text(encoding="utf-8"))
+        size = (facts["rows"], facts["features"], facts["labels"])
+        found = of_arena(rows, board.measure, apart=facts["persons"] > 0)
+        gain, usual = (f"{found.gain(method):.0%}" for method in (found.first, overall))
+        lines.append((name, *size, spoken(found.first), gain, len(found.tied), usual))
+    return _markdown(lines)
+
+
 def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int = 3) -> str:
     """Return in Markdown which methods are best for people that training has not seen.
 
@@ -300,6 +318,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         CHOOSING: {
             "arena": f"{standings_of_arena.sentence(arena)}\n",
             "arena methods": arena_table(arena),
+            "arena sets": sets_table(arena, paths),
             "persons": persons_table(answers.values(), project),
         },
         DEFAULTS: {"arena": f"{standings_of_arena.behind_the_mean(arena)}\n"},
