@@ -155,6 +155,17 @@ def test_a_mistake_ends_with_status_2_one_message_and_the_nearest_name(
     assert out == ""
 
 
+def test_where_snakemake_finds_no_workflow_a_message_names_the_checkout(
+    checkout, refused, tmp_path, monkeypatch
+):
+    asked = (["gate", "mslp"], ["run", "mslp", "sjaffe", "aa_knn"])
+    assert not any("cd " in refused(*words) for words in asked)
+    monkeypatch.chdir(tmp_path)
+    for words in asked:
+        assert refused(*words).endswith(f"\nSnakemake runs in the checkout: cd {checkout.root}\n")
+    assert "ldlrepro prepare drawn_faces` first." in refused("pixels", "drawn_faces")
+
+
 def test_a_run_says_first_which_data_sets_its_protocol_has(checkout, ask, refused):
     err = refused("run", "structrf_persons", "jura", "mslp", "--inputs")
     assert "keeps persons whole, but jura does not say whose row each is. Choose another" in err

@@ -57,7 +57,12 @@ def _of_the_place(error: OSError, args: argparse.Namespace) -> str:
     return ""
 
 
-def _refused(message: object) -> int:
+def _refused(error: object) -> int:
+    from ldlrepro.catalogue.project import checkout_here
+
+    message = str(error)
+    if "snakemake" in message and Path.cwd() != (root := checkout_here()):
+        message += f"\nSnakemake runs in the checkout: cd {root}"
     print(f"{coloured('ldlrepro:', RED, sys.stderr)} {message}", file=sys.stderr)
     return 2
 

@@ -97,13 +97,15 @@ def make_pixels(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
     """Decode and align every usable image; without any, write an empty file that says why."""
-    from ldlrepro.data.registry import load_ready
+    from ldlrepro.data.registry import load_ready, not_prepared
 
     path = workspace.pixels(data_set.id)
     try:
         ready = load_ready(workspace.ready(data_set.id))
         if data_set.layout is None:
             raise DataUnavailable(f"{data_set.id} is a table of features without photographs")
+    except FileNotFoundError:
+        raise not_prepared(workspace.ready(data_set.id)) from None
     except DataUnavailable as error:
         _write(path, {"dataset": data_set.id, "available": False, "reason": str(error)})
         return path

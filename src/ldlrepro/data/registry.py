@@ -127,6 +127,13 @@ def load_ready(path: Path) -> Dataset:
     )
 
 
+def not_prepared(path: Path) -> UserError:
+    """Return the error for a file that ``prepare`` has not written yet."""
+    name = path.stem
+    todo = f"Type `ldlrepro fetch {name}` and `ldlrepro prepare {name}` first."
+    return UserError(f"{path}: no such file. {todo}")
+
+
 def _refuse_altered(
     path: Path, X: Any, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 ) -> None:

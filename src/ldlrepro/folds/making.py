@@ -10,7 +10,7 @@ from ldlrepro.core.files import write_json
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import Dataset, DataUnavailable
 from ldlrepro.data.photographs import rows_to_compare
-from ldlrepro.data.registry import load_ready
+from ldlrepro.data.registry import load_ready, not_prepared
 from ldlrepro.folds import given, leaks, parts
 from ldlrepro.folds.splits import (
     Fold,
@@ -33,11 +33,8 @@ def write_protocol_folds(
     made: list[Fold] = []
     try:
         data = load_ready(workspace.ready(dataset))
-    except FileNotFoundError as error:
-        raise UserError(
-            f"{error.filename}: no such file. Type `ldlrepro fetch {dataset}` and "
-            f"`ldlrepro prepare {dataset}` first."
-        ) from None
+    except FileNotFoundError:
+        raise not_prepared(workspace.ready(dataset)) from None
     except DataUnavailable as error:
         found: dict[str, Any] = {"available": False, "text": str(error)}
     else:

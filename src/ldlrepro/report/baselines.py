@@ -21,6 +21,7 @@ from ldlrepro.catalogue import DataSet, Project, Protocol
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.data import DataUnavailable, load_ready
+from ldlrepro.data.registry import not_prepared
 from ldlrepro.folds.given import read_parts, write_parts
 from ldlrepro.folds.making import protocol_folds
 from ldlrepro.folds.splits import Fold, folds_digest, make_folds
@@ -215,10 +216,7 @@ def proven_folds(
     try:
         data = load_ready(judge.workspace.ready(name))
     except FileNotFoundError:
-        raise UserError(
-            f"the data set is not here; type `ldlrepro fetch {name}` and `ldlrepro prepare "
-            f"{name}`, and again"
-        ) from None
+        raise not_prepared(judge.workspace.ready(name)) from None
     made = protocol_folds(protocol, data_set, data, seed, judge.workspace)
     if digests - {folds_digest(made)}:
         raise UserError(
