@@ -331,9 +331,14 @@ def test_explain_tells_what_a_measured_cell_rests_on(tiny, ask):
     assert text.startswith("1 of 2 printed numbers ")
     assert ": 0 here, " in ask("list", "datasets")[1]  # toy is made on this machine
     _, text, _ = ask("explain", "tiny/1/toy/Near/kl", "--full")
-    assert "our method:        near\n" in text
-    assert "digest of the code: " in text
-    assert "_" not in "".join(re.findall(r"(?m)^(\S.*?):", text))
+    headings = re.findall(r"(?m)^\n(\w.*)$", text)
+    assert headings[-3:] == ["Versions", "The record", "What to type"]
+    assert headings.index("How near") < headings.index("Parameters (value; chosen by; from)")
+    assert "  method: near\n" in text
+    assert text.index("digest of the code: ") > text.index("  folds: ")
+    assert text.endswith(f"\n  {facts['compute it again']}\n")
+    assert "_" not in "".join(re.findall(r"(?m)^  ([^:;]*): ", text.partition("The record")[2]))
+    assert not re.search(r": (yes|no|True|False)\n", text)
     _, text, _ = ask("explain", "tiny/1/toy/Near/kl")
     said = " ".join(text.split())
     measured = f"{facts['measured']:.2f} ± {facts['measured_std']:.2f}"

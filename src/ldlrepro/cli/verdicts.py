@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
-from ldlrepro.cli.output import BOLD, COLOURS, answer, coloured, counted, paragraph, show, width
+from ldlrepro.cli.output import BOLD, COLOURS, answer, coloured, counted, paragraph, show
 from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest, plain
 from ldlrepro.core.progress import say
@@ -32,38 +32,36 @@ CLAIM_RULE = (
     "and holds partly if not."
 )
 NAMES = {
-    "printed_std": "printed deviation",
+    "parameters": "Parameters (value; chosen by; from)",
+    "open points": "Open points (alternatives; what is known)",
+    "what moves it": "Other settings (measured; relative difference)",
+    "stated": "First reading of the text",
+    "versions": "Versions",
+    "method_id": "method",
+    "unit_dataset": "data set",
+    "protocol": "protocol",
     "better": "better is",
-    "measured_std": "deviation over folds",
-    "repeats_std": "deviation over repeats of the folds",
-    "std_over": "the printed deviation fits",
-    "n_folds": "folds measured",
-    "expected_folds": "folds of the protocol",
+    "measured": "measured",
     "difference": "relative difference",
     "loss difference": "relative difference of the distances from a perfect answer",
     "band": "near up to this distance from the print",
     "noise": "deviation over other seeds",
-    "seeds": "seeds behind the mean",
-    "seeds_met": "share of single seeds that meet it",
-    "method_id": "our method",
-    "unit_dataset": "our data set",
-    "dataset": "data set",
-    "rests_on": "what the print had a say in",
-    "hinges": "another reading would not meet it",
-    "holds_by_text": "holds by the first reading of the text",
-    "stated": "by the first reading of the text",
-    "yardsticks": "simpler answers",
-    "not_asked": "simpler answers that do not count here",
-    "parameters": "parameters (value; chosen by; from)",
-    "what moves it": "what moves it (other setting; measured; relative difference)",
-    "open points": "open points (alternatives; what is known)",
+    "measured_std": "deviation over folds",
+    "repeats_std": "deviation over repeats of the folds",
+    "median of folds": "median of folds",
+    "fold values": "folds",
+    "computed": "computed",
+    "fit seconds": "fit seconds",
+    "record": "file",
+    "seed of the first fold": "seed of the first fold",
+    "git_commit": "git commit",
     "data_sha256": "digest of the data",
     "folds_sha256": "digest of the folds",
     "spec_sha256": "digest of the settings",
     "code_sha256": "digest of the code",
     "lock_sha256": "digest of envs/lock.txt",
 }
-"""Fact about a cell -> its name where the key does not say it."""
+"""Fact about a cell that only --full tells -> its name, in the order in which they are told."""
 FIRST_OF_FOLDS = ("method", "data set", "folds", "digits that agree", "verdict")
 """Columns that `protocols` shows without --wide, where a table has them."""
 MANY = 24
@@ -262,34 +260,34 @@ def explain(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(facts, indent=1, default=str))
         return 0
+    told = blocks(facts["cell"], facts)
     if args.full:
-        print("\n".join(_lines(facts)))
-        return 0
-    more = (
-        f"ldlrepro explain {shlex.quote(facts['cell'])} --full",
-        "It shows parameters, folds, digests and the command that computes the number again. "
-        "docs/doubt.md says how to challenge it.",
-    )
-    for heading, lines in (blocks(facts["cell"], facts) | {"What to type": more}).items():
+        again = facts.get("compute it again", "")
+        told |= _details(facts) | ({"What to type": [again]} if again else {})
+    else:
+        told["What to type"] = [
+            f"ldlrepro explain {shlex.quote(facts['cell'])} --full",
+            "It shows parameters, folds, digests and the command that computes the number again. "
+            "docs/doubt.md says how to challenge it.",
+        ]
+    for heading, lines in told.items():
         head = [f"\n{coloured(heading, BOLD)}"] * bool(heading)
         print(*head, *(paragraph(line, "  " * bool(heading)) for line in lines), sep="\n")
     return 0
 
 
-def _lines(facts: Mapping[str, Any]) -> list[str]:
-    lines = []
-    for key, value in facts.items():
-        name = NAMES.get(key, key.replace("_", " "))
+def _details(facts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return by heading what only --full tells."""
+    found: dict[str, list[str]] = {}
+    single = []
+    for key, name in NAMES.items():
+        value = facts.get(key)
         if isinstance(value, list | dict):
             entries = value if isinstance(value, list) else value.items()
-            told = [_told(entry) for entry in entries]
-            lines += [f"{name}:", *(paragraph(entry, "    ") for entry in told or ["none"])]
-        elif value is not False:
-            text = "yes" if value is True else _told(value)
-            line = f"{name + ':':<18} {text}"
-            fits = len(line) <= width()
-            lines.append(line if fits else f"{name}:\n{paragraph(text, '    ')}")
-    return lines
+            found[name] = [*map(_told, entries)] or ["none"]
+        elif value is not None:
+            single.append(f"{name}: {_told(value)}")
+    return found | {"The record": single}
 
 
 def _told(value: Any) -> str:

@@ -140,7 +140,8 @@ def blocks(cell: str, facts: Mapping[str, Any]) -> dict[str, list[str]]:
             why.append(f"{name.capitalize()}, not asked of such a method, is {verdict} here too.")
     if stated := facts.get("stated"):
         number = _rounded(stated["measured"], facts)
-        settings.append(f"Under the first reading of the text: {number}, {stated['verdict']}.")
+        holds = ", which holds" * bool(facts.get("holds_by_text"))
+        settings.append(f"By the first reading of the text: {number}, {stated['verdict']}{holds}.")
     if facts["verdict"] in JUDGED:
         near = [_tolerance(facts), _lost(facts), *near]
     if seeds := facts.get("seeds"):
