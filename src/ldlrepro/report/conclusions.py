@@ -126,7 +126,8 @@ def of_claims(claims: Iterable[ClaimRow]) -> str:
     said = f"Of {len(own)} claim{'s' * (len(own) > 1)}, {listed(told)}."
     if len(own) < len(claims):
         hold = sum(bool(one.stand_in) and one.verdict == HOLDS for one in claims)
-        said += f" On substitute data, {hold} of {len(claims) - len(own)} hold."
+        apart = len(claims) - len(own)
+        said += f" Tests on substitute data are not among these: {hold} of {apart} hold."
     return said
 
 
