@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 from contextlib import suppress
 
 import pytest
@@ -73,6 +74,14 @@ def test_a_planted_line_is_found():
     (_, *wide), narrow = output.table([row], list(row)), output.table([row], list(row), COLUMNS)
     assert too_long("\n".join(wide))
     assert not too_long("\n".join(narrow))
+
+
+def test_a_verdict_on_folds_stands_beside_what_it_rests_on(capsys, monkeypatch, fresh_clone):
+    monkeypatch.chdir(fresh_clone)
+    text = told(capsys, "protocols structrf")
+    (line,) = [line for line in text.splitlines() if line.startswith("SA-BFGS  sjaffe")]
+    assert re.search(r"  \d+ of 12 +\d+ of \d+ +likely$", line)
+    assert "Up to 5% the folds are told, up to 20% likely." in " ".join(text.split())
 
 
 # ---------------------------------------------------------------------- tables

@@ -62,7 +62,7 @@ NAMES = {
     "lock_sha256": "digest of envs/lock.txt",
 }
 """Fact about a cell that only --full tells -> its name, in the order in which they are told."""
-FIRST_OF_FOLDS = ("method", "data set", "folds", "digits that agree", "verdict")
+FIRST_OF_FOLDS = ("method", "data set", "folds", "explained", "its seeds as strong", "verdict")
 """Columns that `protocols` shows without --wide, where a table has them."""
 MANY = 24
 """Names that an error does not list."""
@@ -447,18 +447,25 @@ def _printed_and_ours(one: Contradiction) -> list[dict[str, Any]]:
 @verb(PAPER, table=True, examples=["ldlrepro protocols structrf"])
 def protocols(args: argparse.Namespace) -> int:
     """Find the folds and settings that fit the printed numbers of deterministic methods."""
+    from ldlrepro.experiments.printed_digits import FITS, LIKELY, TOLD
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
     tables = findings(plan_here(args).project.paper(args.paper), HERE.results)
     if args.json:
         print(json.dumps(tables, indent=1))
         return 0
-    said = "This looks at test rows, so it is a diagnosis and not a result: docs/protocols.md."
+    said = (
+        "This looks at test rows, so it is a diagnosis and not a result: docs/protocols.md. Folds "
+        f"fit a row if they explain {FITS:.0%} of its printed numbers. Seeds of the runner-up that "
+        "are as strong give the chance to be wrong, with n seeds at least 1 / (n + 1). Up to "
+        f"{TOLD:.0%} the folds are told, up to {LIKELY:.0%} likely."
+    )
     print(f"{paragraph(said)}\n")
     for title, rows in tables.items():
         print(f"{title}:")
         kept = [name for name in rows[0] if name not in LEFT_TO_JSON]
         kept.sort(key=lambda name: name not in FIRST_OF_FOLDS)
-        show(args, [{name: row[name] for name in kept} for row in rows])
+        shown = sum(name in FIRST_OF_FOLDS for name in kept)
+        show(args, [{name: row[name] for name in kept} for row in rows], first=shown)
         print()
     return 0
