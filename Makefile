@@ -11,7 +11,8 @@
 # make cluster-test   run the workflow on a real SLURM that is started for the test
 # make chaos   kill a small paper many times and compare every byte; 20 minutes
 # make lock    resolve new versions from pyproject.toml and write them to envs/
-# make clean   remove environments, results, logs and downloaded data
+# make clean   remove environments, results, logs and downloaded data; keeps
+#                data/manual/ and what MLflow has: mlflow.db and mlartifacts/
 #
 # TORCH=cpu|gpu  the build of torch. Default: the one in .venv; in a new .venv,
 #                gpu if this machine shows a GPU. A build that differs from the
