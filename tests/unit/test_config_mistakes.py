@@ -28,6 +28,7 @@ MISTAKES = [
     (METHOD, "threads: 1", "threads: many", ["resources.threads", "'many'", "integer"]),
     (DATASET, "drawn_table", "drawn_tabel", ["'drawn_tabel'", "Did you mean 'drawn_table'?"]),
     (METHOD, "threads: 1", "threads: 0", ["resources.threads: 0 should be greater than or equal"]),
+    (METHOD, "class: ", "class: my_method #", ["class: 'my_method' is no class. Write FILE.CLASS"]),
     (PAPER, "folds: 4, ", "", ["protocols.tiny", "missing key folds"]),
     (PAPER, "datasets: [toy]", "datasets: [toyy]", ["datasets: 'toyy'", "'toy'?"]),
     ("papers/mslp/claims.yaml", "text:", "txet:", ["'txet'", "Did you mean 'text'?"]),

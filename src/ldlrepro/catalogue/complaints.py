@@ -13,6 +13,17 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 Path = tuple[Any, ...]
+PATTERNS = {
+    "class": "is no class. Write FILE.CLASS, such as my_method.MyMethod",
+    "function": "is no function. Write FILE.FUNCTION, such as my_measure.my_measure",
+    "code": "is no module. Write the name of a Python file, without .py",
+    "name": "is no file name. Write it without folders",
+    "sha256": "is no checksum. Write 8 to 64 hexadecimal digits, in small letters",
+    "git_blob": "is no checksum. Write 40 hexadecimal digits, in small letters",
+    "urls": "is no address. Write one that begins with https://",
+    "reason": "has several lines. Write one",
+}
+"""Key whose text has a pattern -> what is wrong with another text, and what to write."""
 
 
 def complaints(error: ValidationError, tree: dict[str, Any]) -> list[str]:
@@ -48,6 +59,8 @@ def _told(kind: str, same: Sequence[Any]) -> list[str]:
 
 def _should(error: Any) -> str:
     """Return what pydantic says a value should be, with YAML's words for kinds of values."""
+    if error["type"] == "string_pattern_mismatch":
+        return next(said for key, said in PATTERNS.items() if key in error["loc"])
     said = re.sub(r"^\w+ (?=should )| (or instance of|after validation).*", "", error["msg"])
     return said.replace("tuple", "list").replace("dictionary", "mapping")
 

@@ -34,8 +34,8 @@ def _held(whole: Keys, outer: str) -> Keys:
     held = whole.get(outer) or {}
     if not isinstance(held, dict):
         raise UserError(
-            f"parameter '{outer}' is {held!r} and holds no settings, so '{outer}__...' names none. "
-            f"Write {outer} as a mapping, or leave it out."
+            f"parameter '{outer}' is {held!r}, so nothing in it can be set as '{outer}__...'. "
+            f"Write {outer} alone."
         )
     return held
 
