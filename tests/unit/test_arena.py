@@ -307,6 +307,17 @@ def test_a_table_is_checked_by_computing_folds_again(arena, capsys):
     assert "2 differ" in capsys.readouterr().out
 
 
+def test_without_python_ldl_its_rows_are_not_computed_again(arena, capsys):
+    rows = pd.read_csv(arena)[:2]
+    rows.loc[1, "method"] = f"S_KLD ({FAMILY})"
+    rows.to_csv(arena, index=False)
+    assert cli.main(["arena", "toy", "--again", "2"]) == 0
+    out, err = capsys.readouterr()
+    assert err.count("the same predictions") == 1
+    assert out.startswith("1 fold of ")
+    assert FAMILY not in out + err
+
+
 def test_a_method_that_cannot_be_fitted_counts_as_the_training_mean(ready, monkeypatch):
     def fails(*asked):
         raise FloatingPointError("no optimum")

@@ -272,12 +272,12 @@ class Stopped(Contender):
         return super().settings(count, random_state)[: self.after]
 
 
-def differing(dataset: str, workspace: Workspace, table: Path, count: int, seed: int) -> list[str]:
-    """Compute drawn folds of a table again; return those whose predictions differ."""
+def again(dataset: str, workspace: Workspace, table: Path, count: int, seed: int) -> list[bool]:
+    """Compute drawn folds of a table again; return whether their predictions are the same."""
     import pandas as pd
 
     drawn = draw(load_ready(workspace.ready(dataset)))
-    known, wrong = contenders(), []
+    known, same = contenders(), []
     rows = pd.read_csv(table).dropna(subset=["predictions_sha256"])
     rows = rows[rows["method"].isin(known)]  # those of python-ldl are left out where it is not
     chosen = rows.sample(min(count, len(rows)), random_state=seed).to_dict("records")
@@ -286,12 +286,10 @@ def differing(dataset: str, workspace: Workspace, table: Path, count: int, seed:
         task = list(tasks(drawn, contender))[row["fold"]]
         stopped = Stopped(**vars(contender), after=int(row["settings_tried"]))
         found = _found(stopped, replace(task, seconds=None))
-        same = array_sha256(found.found[row["kind"]].P) == row["predictions_sha256"]
+        same.append(array_sha256(found.found[row["kind"]].P) == row["predictions_sha256"])
         name = f"{row['method']}, {row['kind']}, fold {row['fold']}"
-        say(f"{dataset}: {name}: {'the same predictions' if same else 'OTHER PREDICTIONS'}")
-        if not same:
-            wrong.append(name)
-    return wrong
+        say(f"{dataset}: {name}: {'the same predictions' if same[-1] else 'OTHER PREDICTIONS'}")
+    return same
 
 
 def keep(results: Path, reference: Path) -> list[Path]:

@@ -107,9 +107,11 @@ def _again(count: int, dataset: str, reference: Path) -> int:
     if dataset not in paths:
         raise UserError(f"{dataset} has not run in the arena yet. Type `ldlrepro arena {dataset}`")
     seed = random.SystemRandom().randrange(2**32)
-    wrong = runs.differing(dataset, HERE, paths[dataset], count, seed)
-    print(f"{counted(count, 'fold')} of {paths[dataset]} computed again: {len(wrong)} differ.")
-    return 1 if wrong else 0
+    same = runs.again(dataset, HERE, paths[dataset], count, seed)
+    folds = counted(len(same), "fold")
+    said = f"{folds} of {paths[dataset]} computed again: {same.count(False)} differ."
+    print(paragraph(said))
+    return 0 if all(same) else 1
 
 
 def _refuse_folder(path: Path) -> None:
