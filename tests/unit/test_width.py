@@ -68,6 +68,15 @@ def test_every_help_fits_80_columns(capsys, verb):
     assert too_long(told(capsys, f"{verb} --help")) == []
 
 
+def test_what_is_said_on_the_way_to_a_record_fits_80_columns(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["run", "mslp", "toy", "train_mean", "--folds", "0-1", "--inputs"]) == 0
+    assert cli.main(["folds", "mslp", "toy"]) == 0
+    told = capsys.readouterr().err
+    assert " leaks: " in told.replace("\n", " ")
+    assert too_long(told) == []
+
+
 def test_a_planted_line_is_found():
     assert too_long("a line " * 20)
     row = {"cell": "mslp/1/sjaffe/LPP/kl", "reason": "a reason that is long " * 5}

@@ -85,7 +85,8 @@ def arena(args: argparse.Namespace) -> int:
     known = standings.tables(HERE.results, project.root / "reference").get(data_set.id)
     if known and not args.methods:
         took = progress.duration(standings.cpu_seconds(known))
-        say(f"{data_set.id}: all methods take about {took} of CPU time; finished folds are kept")
+        said = f"{data_set.id}: all methods take about {took} of CPU time; finished folds are kept"
+        say(paragraph(said))
     say(f"{runs.run(data_set.id, HERE, args.methods)}")
     if args.predictions:
         rows = runs.write_predictions(data_set.id, HERE, Path(args.predictions))

@@ -84,5 +84,6 @@ def folds(args: argparse.Namespace) -> int:
 
     project = plan_here(args).project
     protocol, data_set = project.protocol(args.protocol), project.data_set(args.dataset)
-    say(write_protocol_folds(protocol, data_set, global_seed(project, args.seed), HERE))
+    made = write_protocol_folds(protocol, data_set, global_seed(project, args.seed), HERE)
+    say(paragraph(made))
     return outcome(holds_rows(HERE.ready(args.dataset)), args.of_workflow)

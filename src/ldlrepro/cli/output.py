@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TextIO
+
+from ldlrepro.core.progress import paragraph, width
 
 FIRST_COLUMNS = 5
 """Columns that people see without --wide."""
@@ -128,23 +129,6 @@ def _shown(value: Any) -> str:
 
 def _is_number(text: str) -> bool:
     return not text.strip("+-0123456789.%e* ")
-
-
-def width() -> int:
-    """Return the width of the terminal; 80 where there is none."""
-    return shutil.get_terminal_size((80, 24)).columns
-
-
-def paragraph(text: str, indent: str = "") -> str:
-    """Wrap paragraphs for the terminal; what has no space, such as an address, stays whole."""
-    wrapper = textwrap.TextWrapper(
-        width(),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n\n".join(map(wrapper.fill, text.split("\n\n")))
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:

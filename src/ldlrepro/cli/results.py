@@ -160,7 +160,7 @@ def audit(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=1))
     else:
-        for sentence in (f"{found['summary']}.", *failures(found), *in_words(found)):
+        page = f"As a page: {(args.out / 'audit.html').resolve().as_uri()}"
+        for sentence in (f"{found['summary']}.", *failures(found), *in_words(found), page):
             print(paragraph(sentence))
-        print(f"As a page: {(args.out / 'audit.html').resolve().as_uri()}")
     return 0 if found["verdict"] == "pass" else 1

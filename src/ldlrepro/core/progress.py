@@ -6,8 +6,10 @@ returns, where a few whole lines are wanted.
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Iterator
@@ -41,6 +43,23 @@ def say(line: str) -> None:
         _waiting[-1].clear()
     if not _quiet:
         print(line, file=sys.stderr, flush=True)
+
+
+def width() -> int:
+    """Return the width of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def paragraph(text: str, indent: str = "") -> str:
+    """Wrap paragraphs for the terminal; what has no space, such as an address, stays whole."""
+    wrapper = textwrap.TextWrapper(
+        width(),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n\n".join(map(wrapper.fill, text.split("\n\n")))
 
 
 class StatusLine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldlrepro.core.progress import say
+from ldlrepro.core.progress import paragraph, say
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.plan import Chunk, Plan, Unit
 from ldlrepro.train.inputs import check_inputs
@@ -61,5 +61,5 @@ def run(
         failures += failed
         lacking = next((row.error for row in rows if row.status == UNAVAILABLE), "")
         done = f"{len(rows)} folds, {failed} failed; predictions in {predictions_path(job.record)}"
-        say(f"{job.record}: {'not run' if lacking else done}")
+        say(paragraph(f"{job.record}: {'not run' if lacking else done}"))
     return failures, lacking

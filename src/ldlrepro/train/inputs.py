@@ -9,7 +9,7 @@ from typing import Any
 
 from ldlrepro.catalogue import DataSet, Project, Protocol, Weights
 from ldlrepro.core.errors import UNREADABLE, UserError
-from ldlrepro.core.progress import ProgressLine, say
+from ldlrepro.core.progress import ProgressLine, paragraph, say
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.dataset import DataUnavailable
 from ldlrepro.plan import Unit
@@ -136,7 +136,8 @@ def _fetch(project: Project, source: DataSet | Weights, workspace: Workspace) ->
     status = fetch(source, workspace.data, mirrors, offline=project.run.offline)
     count = len(status.files)
     found = f"here, {count} file{'s' * (count != 1)} checked"
-    say(f"{source.id}: {found if status.available else f'not available: {status.reason}'}")
+    told = found if status.available else f"not available: {status.reason}"
+    say(paragraph(f"{source.id}: {told}"))
 
 
 def _prepare(data_set: DataSet, workspace: Workspace) -> None:
@@ -156,7 +157,7 @@ def _split(data_set: DataSet, protocol: Protocol, seed: int, workspace: Workspac
     if not path.is_file() or (made_without_rows and holds_rows(workspace.ready(data_set.id))):
         made = write_protocol_folds(protocol, data_set, seed, workspace)
         if holds_rows(workspace.ready(data_set.id)):
-            say(made)
+            say(paragraph(made))
 
 
 def _refuse_without_weights(unit: Unit) -> None:
