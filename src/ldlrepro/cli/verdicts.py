@@ -463,7 +463,7 @@ def protocols(args: argparse.Namespace) -> int:
     print(f"{paragraph(said)}\n")
     for title, rows in tables.items():
         print(f"{title}:")
-        kept = [name for name in rows[0] if name not in LEFT_TO_JSON]
+        kept = [name for name in rows[0] if name in FIRST_OF_FOLDS or name not in LEFT_TO_JSON]
         kept.sort(key=lambda name: name not in FIRST_OF_FOLDS)
         shown = sum(name in FIRST_OF_FOLDS for name in kept)
         show(args, [{name: row[name] for name in kept} for row in rows], first=shown)

@@ -272,7 +272,12 @@ COLUMNS = [
     "next of this kind",
     "verdict",
 ]
-LEFT_TO_JSON = ("deviations with n-1, n", "next setting", "next of this kind")
+LEFT_TO_JSON = (
+    "explained",
+    "deviations with n-1, n",
+    "next setting",
+    "next of this kind",
+)
 """Columns that a table for people has no room for."""
 JOINT_COLUMNS = [
     "method",
