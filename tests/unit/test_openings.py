@@ -46,6 +46,29 @@ def test_a_narrow_count_says_its_share_and_what_simpler_answers_meet():
     assert said.endswith("the training mean meets 0 and an ordinary forest meets 1.")
 
 
+def test_a_leader_that_the_training_mean_beats_is_told():
+    def line(protocol: str, gain: str | None) -> dict[str, str | None]:
+        known = {"protocol": protocol, "best to cite": "rf", "significantly better than": None}
+        return known | {"gain over mean": gain}
+
+    good = [line("a", "3%"), line("b", None)]
+    assert "training mean" not in openings.of_leaders(good, "kl")
+    said = openings.of_leaders([*good, line("c", "-6%")], "kl")
+    assert "Under c, the training mean is better." in said
+
+
+def test_a_mean_to_cite_that_the_training_mean_beats_is_told():
+    unit = SimpleNamespace(
+        method=SimpleNamespace(id="rf", by_print=False),
+        data_set=SimpleNamespace(title="Toy"),
+        protocol=SimpleNamespace(id="p"),
+    )
+    found = [SimpleNamespace(unit=unit, mean=0.5)]
+    said = [openings.of_baselines(found, "kl", False, worse) for worse in ([], [unit])]
+    assert "on Toy under p. " in said[0]
+    assert "on Toy under p, worse than the training mean. " in said[1]
+
+
 def test_claims_that_fail_are_counted_beside_those_that_hold():
     def claim(verdict: str, stand_in: str = "") -> ClaimRow:
         return ClaimRow("p", "id", "text", verdict, "", "", "", stand_in=stand_in)

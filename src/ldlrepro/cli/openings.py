@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.cli.output import counted
@@ -11,6 +11,7 @@ from ldlrepro.core.progress import duration
 
 if TYPE_CHECKING:
     from ldlrepro.judge.verdicts import VerdictRow
+    from ldlrepro.plan import Unit
     from ldlrepro.report.baselines import Baseline
     from ldlrepro.report.leaderboard import Standings
 
@@ -121,11 +122,13 @@ def of_leaders(leaders: Sequence[Mapping[str, Any]], measure: str) -> str:
     best = [name for name, number in times.items() if number == most]
     each = " each" * (len(best) > 1)
     tested = sum(line["significantly better than"] is not None for line in leaders)
+    poor = [line["protocol"] for line in leaders if str(line["gain over mean"]).startswith("-")]
+    below = f"Under {listed(poor)}, the training mean is better. " if poor else ""
     return (
         f"Of methods that may be cited, {listed(best)} {'lead' if each else 'leads'} most often by "
         f"mean rank in {measure}, in {most}{each} of {counted(len(leaders), 'protocol')}, but in "
-        f"{tested or 'none'} of these are there enough independent data sets to test a lead. Name "
-        "a paper to see whole rankings; `ldlrepro recommend` says which method to use."
+        f"{tested or 'none'} of these are there enough independent data sets to test a lead. "
+        f"{below}Name a paper to see whole rankings; `ldlrepro recommend` says which method to use."
     )
 
 
@@ -145,7 +148,9 @@ def of_standings(outcome: Standings) -> str:
     return f"{outcome.protocol}: {said}" + f" Yours: {', '.join(own)}." * bool(own)
 
 
-def of_baselines(found: Sequence[Baseline], measure: str, best_alone: bool) -> str:
+def of_baselines(
+    found: Sequence[Baseline], measure: str, best_alone: bool, worse: Collection[Unit]
+) -> str:
     """Say how many means can be cited, which is the first, and what must not be cited."""
     first = found[0]
     citable = sum(not one.unit.method.by_print for one in found)
@@ -153,7 +158,7 @@ def of_baselines(found: Sequence[Baseline], measure: str, best_alone: bool) -> s
         said = (
             f"You can cite {counted(citable, 'mean')} of {measure} over folds, such as "
             f"{first.mean:.4g} of {first.unit.method.id} on {first.unit.data_set.title} under "
-            f"{first.unit.protocol.id}. "
+            f"{first.unit.protocol.id}{', worse than the training mean' * (first.unit in worse)}. "
         )
         said += (
             "The best of each protocol stands below; --protocol NAME lists all of one."

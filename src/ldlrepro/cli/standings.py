@@ -178,7 +178,7 @@ def baselines(args: argparse.Namespace) -> int:
         lines = [{name: one[name] for name in one if name not in alike} for one in lines]
     listed = lines[: sum(not one.unit.method.by_print for one in found)]
     best_alone = len(listed) > FIRST_ROWS + FEW and not args.all
-    said = f"{openings.of_baselines(found, str(shown), best_alone)}\n\n{of_persons(found)}"
+    said = f"{openings.of_baselines(found, str(shown), best_alone, worse)}\n\n{of_persons(found)}"
     first = list(lines[0]).index("by print") + args.all
     answer(args, lines, said, first, _best_of_each(found, listed) if best_alone else listed)
     if worse:
