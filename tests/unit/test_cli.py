@@ -136,6 +136,8 @@ def test_no_verb_at_all_gives_the_help(checkout, ask):
         (["verdicts", "mslp", "--method", "Sa-bgfs"], "Did you mean 'sa_bfgs'?"),
         (["contradictions", "mslp", "structrf", "--dataset", "sjafe"], "Did you mean 'sjaffe'?"),
         (["status", ""], "a name is empty"),
+        (["experiment", "structrf", "split"], "Did you mean 'split_search'? Choose from: "),
+        (["protocols", "demo"], "demo: its folds were not looked for"),
         (["ui", "mlsp"], "unknown paper 'mlsp'. Did you mean 'mslp'?"),
         (["ui"], "`ldlrepro sync mslp` copies"),
         (["arena", "sjaffe", "--methods", "SABGFS"], "Did you mean 'SABFGS'?"),

@@ -457,8 +457,7 @@ class Paper(Value):
     def experiment(self, name: str) -> Experiment:
         """Return an experiment by its id."""
         if name not in self.experiments:
-            hint = f"They are in {self.shown_file}."
-            raise unknown("experiment", name, self.experiments, hint)
+            raise unknown("experiment", name, self.experiments)
         return self.experiments[name]
 
     # ------------------------------------------------------------------ names

@@ -450,7 +450,10 @@ def protocols(args: argparse.Namespace) -> int:
     from ldlrepro.experiments.printed_digits import FITS, LIKELY, TOLD
     from ldlrepro.experiments.protocols import LEFT_TO_JSON, findings
 
-    tables = findings(plan_here(args).project.paper(args.paper), HERE.results)
+    paper = plan_here(args).project.paper(args.paper)
+    if "protocols" not in paper.experiments:
+        raise UserError(f"{paper.id}: its folds were not looked for; it has no such experiment")
+    tables = findings(paper, HERE.results)
     if args.json:
         print(json.dumps(tables, indent=1))
         return 0

@@ -40,7 +40,7 @@ def unknown(kind: str, word: str, choices: Iterable[str], hint: str = "") -> Use
     Without a hint, all names that do are told.
     """
     names = list(choices)
-    hint = hint or f"Choose from: {', '.join(names)}"
+    hint = hint or f"Choose from: {', '.join(names) or 'none'}"
     return UserError(f"unknown {kind} '{word}'.{nearest(word, names)} {hint}")
 
 

@@ -49,7 +49,7 @@ def executed(project: Project, name: str, paper: str = "") -> Any:
     from nbclient.exceptions import CellExecutionError
 
     if name not in names(project):
-        raise unknown("notebook", name, names(project), "They are in notebooks/.")
+        raise unknown("notebook", name, names(project))
     path = _file(project, name)
     book = nbformat.read(path, as_version=4)
     for cell in book.cells:
