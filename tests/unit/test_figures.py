@@ -75,7 +75,7 @@ def test_differences_between_methods_and_seconds_are_not_set_against_print():
     figure = drawings(page(rows))["agreement"]
     assert "near (1)" in texts(figure.image)
     assert not {"Δ KL", "Training (s)", "worse (1)", "1,000"} & set(texts(figure.image))
-    assert figure.caption.startswith("At most half of the numbers drawn here are met: 0 of 1.")
+    assert figure.caption.startswith("Of 1 numbers drawn here, 0 are met.")
     assert "1 judged number is left out: seconds" in figure.caption
     assert "1 judged number is left out: differences between two methods (Δ)" in figure.caption
     assert not figure.is_broad, "a phone shows all of it, with letters that can be read"
@@ -152,12 +152,25 @@ def test_a_map_orders_methods_by_the_columns_that_all_have_and_calls_no_tie_firs
 
     errors["svm"] = (0.3, 0.3)
     assert [line[1] for line in drawn().table[1:]] == ["rf", "aa_knn", "sa_bfgs", "svm"]
-    over = "2 shared columns"
-    assert drawn().finding == (
-        f"By mean KL, rf is as low as aa_knn and lower than the rest of 4 over {over}"
-    )
+    assert drawn().finding == "rf and aa_knn have the lowest mean KL of 4 methods"
+    assert "mean over 2 shared columns" in drawn().caption
     errors["rf"] = (0.09, 0.1)
-    assert drawn().finding == f"By mean KL, rf comes first of 4 methods over {over}"
+    assert drawn().finding == "rf has the lowest mean KL of 4 methods"
+
+
+@pytest.mark.parametrize(
+    ("mslp", "told"),
+    [
+        (0.2, "The paper's own MSLP is number 3 of 3 methods by mean KL. RF and SA-BFGS share"),
+        (0.1, "The paper's own MSLP and 2 others have the lowest mean KL of 3 methods. As low"),
+        (0.05, "The paper's own MSLP has the lowest mean KL of 3 methods."),
+    ],
+)
+def test_a_map_says_where_the_papers_own_method_stands(mslp, told):
+    errors = {"mslp": mslp, "rf": 0.1, "sa_bfgs": 0.1}
+    units = [measured(("cv", "d", name), {"kl": [value]}) for name, value in errors.items()]
+    made = report_pages.page([cell(method="A", method_id="mslp")], units, "p", own=["A"])
+    assert drawings(made)["methods"].caption.startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +178,7 @@ def test_a_map_orders_methods_by_the_columns_that_all_have_and_calls_no_tie_firs
     [
         (
             [0.1, 0.3],
-            "Chebyshev on sbu_3dfe differs less by depth and sampling ratio than between folds",
+            "Folds matter more than depth and sampling ratio for Chebyshev on sbu_3dfe",
         ),
         ([0.0, 0.01], "Chebyshev on sbu_3dfe is best at depth 20 and sampling ratio 0.5"),
     ],
@@ -175,6 +188,25 @@ def test_a_curve_has_a_best_place_only_if_it_moves_more_than_its_folds(best, fin
     curve = Curve("4a", "depth", "chebyshev", "max_depth", "max_samples", points, 2)
     made = PaperPage.of(PROJECT, report_pages.answer("structrf", curves=[curve]))
     assert drawings(made)["figure_4a"].finding == finding
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "shares"),
+    [
+        ([2, 5, 10, 25], "depth", [3 / 23, 8 / 23]),
+        ([1, 10, 100], "depth (logarithmic)", [1 / 2]),
+        (["few", "many", "most"], "depth", [1 / 2]),
+    ],
+)
+def test_values_stand_on_an_axis_where_they_lie(values, scale, shares):
+    points = [CurvePoint(None, x, [0.2, 0.3]) for x in values]
+    curve = Curve("4a", "depth", "chebyshev", "max_depth", "", points, 2)
+    made = PaperPage.of(PROJECT, report_pages.answer("structrf", curves=[curve]))
+    image = drawings(made)["figure_4a"].image
+    assert scale in texts(image)
+    ticks = re.findall(r'<g id="xtick_\d+">.*?<use [^>]*x="([\d.]+)"', image, re.S)
+    first, *between, last = map(float, ticks)
+    assert [(x - first) / (last - first) for x in between] == pytest.approx(shares, abs=1e-3)
 
 
 def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_training_mean():

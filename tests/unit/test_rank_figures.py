@@ -53,8 +53,8 @@ def test_a_method_has_a_dot_for_its_printed_rank_and_one_for_its_measured_rank()
     assert [dot.get("fill") for dot in dots] == [*COLOURS.values()] * 3
     printed, measured = (sorted(float(dot.get("cx")) for dot in dots[side::2]) for side in (0, 1))
     assert printed == measured == sorted({*printed})
-    assert figure.caption.startswith("Of 3 methods A is first by 1 of 1 measures as printed")
-    assert "as measured: the same leader. By" in figure.caption
+    told = "A ranks first of 3 methods by 1 of 1 measures, in print and as measured. By 1 of 1"
+    assert figure.caption.startswith(told)
 
 
 def test_too_few_data_sets_for_a_test_confirm_no_lead_and_variants_are_named():
@@ -63,7 +63,7 @@ def test_too_few_data_sets_for_a_test_confirm_no_lead_and_variants_are_named():
     rows = [replace(r, method_id=named.get(r.method_id, r.method_id)) for r in rows]
     units = [replace(u, method=named.get(u.method, u.method)) for u in units]
     figure = figure_of(rows, units)
-    assert figure.finding.endswith("as measured: the same leader; too few data sets for a test")
+    assert figure.further.startswith("Too few data sets for a test. ")
     assert figure.caption.endswith(" Measured: B as b@slow.")
 
 

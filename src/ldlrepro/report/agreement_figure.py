@@ -86,9 +86,8 @@ def _finding(rows: Sequence[VerdictRow]) -> str:
     judged, met = (sum(counts[verdict] for verdict in names) for names in (JUDGED, MET))
     if not judged:
         return ""
-    share = "Most" if 2 * met > judged else "At most half"
     others = [f"{counts[name]:,} {name}" for name in ("near", "better", "worse") if counts[name]]
-    told = f"{share} of the numbers drawn here are met: {met:,} of {judged:,}. "
+    told = f"Of {judged:,} numbers drawn here, {met:,} {'is' if met == 1 else 'are'} met. "
     return told + (f"The others are {listed(others)}. " if others else "")
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ WORDS = {
     "tol": "threshold",
 }
 """Parameters that papers name otherwise."""
+FAR = 20
+"""Times the least value of an axis from which on the greatest makes it logarithmic."""
 
 
 def drawings(page: PaperPage) -> dict[str, Figure]:
@@ -118,17 +122,19 @@ def _finding(page: PaperPage, curve: Curve, dataset: str) -> str:
         return ""
     falls = known_measures(page.project)[curve.metric] == "lower"
     best, *_, worst = sorted(means, key=means.__getitem__, reverse=not falls)
-    measure, values = f"{page.measure(curve.metric)} on {dataset}", curve.values[best]
+    values = curve.values[best]
     low, high = sorted((means[best], means[worst]))
     spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    lies = f"It lies between {low:.4g} and {high:.4g}"
+    measure = f"{page.measure(curve.metric)} on {dataset}"
     line = f" and {in_words(curve.line)} {best[0]}" if curve.line else ""
-    apart = f", {(high - low) / spread:.1f} times the deviation over folds" if spread else ""
-    told = f" is best at {in_words(curve.x)} {best[1]}{line}. {lies}{apart}. "
+    told = f"is best at {in_words(curve.x)} {best[1]}{line}. "
+    apart = f"Means lie between {low:.4g} and {high:.4g}. "
+    if spread:
+        apart += f"One standard deviation over folds is {spread:.2g}. "
     if high - low >= spread:
-        return measure + told
+        return f"{measure} {told}{apart}"
     names = " and ".join(map(in_words, filter(None, (curve.x, curve.line))))
-    return f"{measure} differs less by {names} than between folds. It{told}"
+    return f"Folds matter more than {names} for {measure}. It {told}{apart}"
 
 
 def _with_direction(page: PaperPage, metric: str) -> str:
@@ -173,27 +179,38 @@ def _drawn(curve: Curve, measure: str) -> Any:
     figure, axes = canvas(height=3.8, width=5.8)
     lines = list(dict.fromkeys(line for line, _ in curve.values))
     ticks = sorted({x for _, x in curve.values})
-    axes.set_xticks(range(len(ticks)), ticks)
-    colours = colormaps["viridis"](numpy.linspace(0, 0.65, len(lines)))
+    places, scale = _places(ticks)
+    axes.set_xticks(places, ticks)
+    least = min((b - a for a, b in pairwise(places)), default=1.0)
+    colours = colormaps["plasma"](numpy.linspace(0, 0.75, len(lines)))
     for index, line in enumerate(lines):
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
-        beside = 0.1 * (index - (len(lines) - 1) / 2)  # so that no bar hides another
+        beside = 0.1 * least * (index - (len(lines) - 1) / 2)  # so that no bar hides another
         axes.errorbar(
-            [ticks.index(x) + beside for x, _ in points],
+            [places[ticks.index(x)] + beside for x, _ in points],
             [statistics.fmean(values) for _, values in points],
             yerr=[statistics.stdev(v) if len(v) > 1 else 0.0 for _, v in points],
             marker="oDs^vP*X"[index % 8],
-            markersize=4,
-            linewidth=1,
+            markersize=5,
+            linewidth=1.5,
             elinewidth=0.5,
             color=colours[index],
             label=str(line),
         )
-    axes.set_xlabel(in_words(curve.x))
+    axes.set_xlabel(in_words(curve.x) + scale)
     axes.set_ylabel(measure)
     if curve.line:
         axes.legend(title=in_words(curve.line), ncols=len(lines), handlelength=1, **ABOVE)
     return figure
+
+
+def _places(ticks: Sequence[Any]) -> tuple[Sequence[float], str]:
+    """Return where values stand on an axis, and what to say of its scale."""
+    if not all(isinstance(x, int | float) for x in ticks):
+        return range(len(ticks)), ""
+    if 0 < FAR * ticks[0] <= ticks[-1]:
+        return [math.log10(x) for x in ticks], " (logarithmic)"
+    return ticks, ""
 
 
 def _points(curve: Curve) -> list[list[str]]:

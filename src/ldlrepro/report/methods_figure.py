@@ -13,10 +13,6 @@ from ldlrepro.judge.verdicts import listed
 from ldlrepro.report.content import CONTROLS, Figure, PaperPage
 from ldlrepro.report.svg import INK, Sheet, text_width
 
-ORDER = (
-    "Methods are ordered by their geometric mean over the shared columns, which all of them have. "
-    "Those that lack one are in the table of numbers only."
-)
 LEAST = 1e-9
 """Error below which nothing is better."""
 APART = 1.01
@@ -88,9 +84,10 @@ def methods_figure(page: PaperPage) -> Figure | None:
     full = [any(v is not None for v in column) for column in zip(*drawn.values(), strict=True)]
     shown = {name: [*compress(values, full)] for name, values in drawn.items()}
     placed = [name for name in drawn if name in fair]
-    over = "" if len(full) == 1 else f" over {sum(shared)} shared column{'s' * (sum(shared) > 1)}"
-    caption = f"By {measure}, {_finding(placed, means, bold, names, over)}. "
-    caption += f"Numbers are the {what}. {below} {ORDER}"
+    columns = f"{sum(shared)} shared column{'s' * (sum(shared) > 1)}"
+    caption = f"{_finding(placed, means, bold, names, measure)} Numbers are the {what}. {below} "
+    caption += f"Methods are ordered by their geometric mean over {columns}, which all of them "
+    caption += "have. Those that lack one are in the table of numbers only."
     if len(fair) < len(lines):
         caption += " Those that are told test labels come last."
     if bold:
@@ -98,7 +95,8 @@ def methods_figure(page: PaperPage) -> Figure | None:
     scale = f"{what[0].upper()}{what[1:]}.", below
     figure = _heat_map(shown, [*compress(places, full)], scale, names, bold)
     overall = {name: [means[name]] for name in shown}
-    narrow = _heat_map(overall, [("", "mean" + over)], scale, names, bold)
+    head = "mean" if len(full) == 1 else f"mean over {columns}"
+    narrow = _heat_map(overall, [("", head)], scale, names, bold)
     table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
     for name, values in lines.items():
         table.append([titles[name], name, *("" if v is None else f"{v:.4f}" for v in values)])
@@ -125,24 +123,26 @@ def _finding(
     means: Mapping[str, float],
     own: Sequence[str],
     names: Mapping[str, str],
-    over: str,
+    measure: str,
 ) -> str:
-    """Say which methods come first, and where the first of the paper's own comes."""
+    """Say where the first of the paper's own methods stands, and which others are lowest."""
+    if len(placed) == 1:
+        return f"{names[placed[0]]} has no rival."
     mine = next((name for name in placed if name in own), None)
     low = [name for name in placed if means[name] < APART * means[placed[0]]]
-    low.sort(key=lambda name: name != mine)
-    told = f"{names[low[0]]} comes first of {len(placed)} methods"
-    if len(placed) == 1:
-        return f"{names[placed[0]]} has no rival{over}"
-    if len(low) > 1:
-        told = f"{names[low[0]]} is as low as {listed([names[name] for name in low[1:]])}"
-        told += f" and lower than the rest of {len(placed)}" if len(low) < len(placed) else ""
-    told += over
-    if mine is None:
-        return told
-    if mine in low:
-        return f"{told}; it is the paper's own"
-    return f"{told}, and the paper's own {names[mine]} is number {placed.index(mine) + 1}"
+    lowest = f"the lowest {measure} of {len(placed)} methods"
+    told = f"The paper's own {names[mine]}" if mine else ""
+    if low == [mine]:
+        return f"{told} has {lowest}."
+    others = listed([names[name] for name in low if name != mine])
+    if not mine:
+        return f"{others} {'have' if len(low) > 1 else 'has'} {lowest}."
+    if mine not in low:
+        told += f" is number {placed.index(mine) + 1} of {len(placed)} methods by {measure}."
+        return f"{told} {others} {'share' if len(low) > 1 else 'takes'} the first place."
+    count = len(low) - 1
+    told += f" and {count} other{'s' * (count > 1)} have {lowest}."
+    return f"{told} As low within {APART - 1:.0%}: {others}."
 
 
 def _base(name: str) -> str:

@@ -78,12 +78,12 @@ def _finding(pairs: Sequence[Sequence[_Panel]]) -> str:
     name, of = Counter(first for first, _ in leaders).most_common(1)[0]
     ours = sum(first == name for _, first in leaders)
     among = len(pairs[0][0].compared.ranks)
-    told = f"Of {among} methods {name} is first by {of} of {len(leaders)} measures as printed"
-    told += f", by {ours} as measured"
-    told += ": the same leader" if ours >= of else ""
+    measures = f"{of} of {len(leaders)} measures"
+    told = f"{name} ranks first of {among} methods by {measures}, in print and as measured. "
+    if ours != of:
+        told = f"{name} ranks first by {measures} in print, and by {ours} as measured. "
     if all(measured.compared.refusal for _, measured in pairs):
-        return f"{told}; too few data sets for a test. "
-    told += ". "
+        return f"{told}Too few data sets for a test. "
     tests = [p for _, measured in pairs if (p := measured.compared.friedman) is not None]
     if tests:
         told += (
