@@ -20,7 +20,7 @@ STRIP = 200.0
 """Width of an interval, in pixels."""
 NOTABLE = 0.003
 """Gain over all that cost less from which on a method is named."""
-GOOD, OTHER = "#2f855a", "#c3ccd8"
+GOOD, OTHER = "#2f855a", "#8b98a9"
 
 
 def bars(found: Comparison) -> list[tuple[str, str]]:
@@ -82,9 +82,8 @@ def trade_off(board: standings.Standings) -> str:
             ahead.append(row)
         else:
             others.append(row)
-    most, top, right, down = best * 1.12, 132.0, 510.0, 440.0
-    begin = 20 + text_width((row["method"] for row in ahead[:3]), LETTERS)
-    left = begin - 12
+    most, top, left, right, down = best * 1.12, 132.0, 50.0, WIDTH - 8, 440.0
+    begin = left + 16 + text_width((row["method"] for row in ahead[:3]), LETTERS)
     bottom, sheet = top + down, Sheet()
 
     def place(seconds: float, gain: float) -> tuple[float, float]:
@@ -100,15 +99,15 @@ def trade_off(board: standings.Standings) -> str:
     words = f"nothing cheaper gains as much ({sets} data sets, {families} families)"
     sheet.text(26, 70, words, LETTERS)
     words = "Gain: share of the training mean's loss taken away"
-    sheet.text(WIDTH - 8, top - 30, words, LETTERS, "end")
-    sheet.line((left, bottom), (right, bottom), (right, top))
+    sheet.text(8, top - 30, words, LETTERS)
+    sheet.line((left, top), (left, bottom), (right, bottom))
     for power in range(math.ceil(low), math.floor(high) + 1):
         x, _ = place(10.0**power, 0.0)
         sheet.line((x, bottom), (x, bottom + 5))
         sheet.text(x, bottom + 18, f"{10.0**power:g} s", LETTERS, "middle")
     for share in range(0, int(most * 100) + 1, 5):
         _, y = place(1.0, share / 100)
-        sheet.text(right + 6, y, f"{share}%", LETTERS)
+        sheet.text(left - 6, y, f"{share}%", LETTERS, "end")
     words = "CPU seconds of search and fit"
     sheet.text((left + right) / 2, bottom + 44, words, LETTERS, "middle")
     for row in others:
