@@ -53,7 +53,7 @@ def drawings(page: PaperPage) -> dict[str, Figure]:
         name = f"figure_{number.replace(' ', '_')}"
         title = printed.title
         if number[0].isdigit():
-            title = f"Figure {number}, measured here: {title}"
+            title = f"Figure {number.split()[0]}, measured here: {title}"
         curve = curves.get(number)
         if curve and curve.values:
             image = _curve(curve, _with_direction(page, curve.metric))
