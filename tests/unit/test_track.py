@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ldlrepro.core.errors import UserError
+from ldlrepro.judge.scores import REFERENCE
 from ldlrepro.judge.verdicts import VerdictRow
 from ldlrepro.track.layout import content_sha256, mean_and_deviation, saved_views
 from ldlrepro.track.sync import SyncCounts, differences, open_hint, outdated, sync
@@ -52,8 +53,8 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     cells = [printed("kl", "0.16", "worse"), printed("kl", "0.2", "exact", "7")]
     sync(PAPER, TITLE, [make_unit(), make_unit("lrr")], uri, rows=cells)
     found = {run.data.params["method"]: run.data for run in runs_of(uri)}
-    assert found["knn"].metrics["printed/kl"] == 0.16
-    assert found["knn"].metrics["difference/kl"] == 0.25
+    assert found["knn"].metrics["kl_printed"] == 0.16
+    assert found["knn"].metrics["kl_difference"] == 0.25
     tags = found["knn"].tags
     assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4}", tags["KL"])
     assert {name: tags[f"KL {name}"] for name in ("in print", "off by", "verdict")} == {
@@ -64,14 +65,48 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     assert tags["holds"] == "0 of 2"
     said, _, why, _, ran, _, means, _, first, second = tags["mlflow.note.content"].splitlines()
     assert said.startswith("KL is 0.2 here. In print it is 0.16 (+25.0%): worse. **0 of 2")
-    assert ran.startswith("**kNN, movie, ten_fold** ran as `knn` under the protocol")
+    assert ran == "It ran as `knn` on `movie` under `ten_fold`, 3 of 3 folds."
     assert why == 'Why? `ldlrepro explain "structrf/6/Movie/kNN/kl"`'
     assert means == "Means, ± the deviation over folds:"
     assert first == f"- Table 6, KL: {tags['KL']}, in print 0.16 (+25.0%): worse"
     assert second == f"- Table 7, KL: {tags['KL']}, in print 0.2 (+0.0%): exact"
     assert tags["why"] == found["lrr"].tags["why"] == "–"
     assert "prints no number of it" in found["lrr"].tags["mlflow.note.content"]
-    assert not [name for name in found["lrr"].metrics if name.startswith("printed/")]
+    assert not [name for name in found["lrr"].metrics if name.endswith("_printed")]
+
+
+MEAN = "the training mean"
+
+
+@pytest.mark.parametrize(
+    ("why", "evidence", "yardsticks"),
+    [
+        ("–", "blind", {MEAN: "worse"}),
+        ("fitted", "fitted", {MEAN: "worse"}),
+        (f"{MEAN} too", "predicted", {MEAN: "exact"}),
+        (f"{MEAN} too, fitted", "fitted", {MEAN: "reproduced"}),
+    ],
+)
+def test_a_met_number_that_does_not_hold_says_why(uri, why, evidence, yardsticks):
+    met = replace(printed("kl", "0.2", "exact"), evidence=evidence, yardsticks=yardsticks)
+    sync(PAPER, TITLE, [make_unit()], uri, rows=[met, printed("cosine", "7", "misprint")])
+    tags, holds = only_run(uri).data.tags, f"{int(why == '–')} of 1"
+    assert (tags["why"], tags["holds"]) == (why, holds)
+    assert client_of(uri).get_experiment_by_name(PAPER).tags["holds"] == f"{holds} judged"
+
+
+def test_a_reference_run_has_no_artifacts_and_says_what_to_type_for_them(uri):
+    local = make_unit("lrr")
+    sync(
+        PAPER,
+        TITLE,
+        [make_unit(source=REFERENCE), local],
+        uri,
+        rows=[printed("kl", "0.16", "worse")],
+    )
+    notes = {r.data.params["method"]: r.data.tags["mlflow.note.content"] for r in runs_of(uri)}
+    assert "`ldlrepro run ten_fold movie knn --inputs`, and sync again" in notes["knn"]
+    assert "ldlrepro run" not in notes["lrr"]
 
 
 def test_a_number_that_is_judged_over_seeds_stands_beside_the_difference_that_it_has(uri):
@@ -121,7 +156,7 @@ def test_a_table_that_prints_no_kl_begins_with_what_it_prints_the_best_first(uri
 
 def test_a_failed_fold_marks_the_run_and_withholds_its_mean(uri):
     counts = sync(PAPER, TITLE, [make_unit(failed=(1,)), make_unit("lrr")], uri)
-    run = next(r for r in runs_of(uri) if r.info.run_name == "knn, movie, ten_fold")
+    run = next(r for r in runs_of(uri) if r.info.run_name == "knn, ten_fold")
     assert counts.failed == 1
     assert run.info.status == "FAILED"
     assert run.data.tags["error"] == (

@@ -53,6 +53,7 @@ def test_a_run_holds_the_means_over_folds_and_what_a_method_gains_on_the_mean(
     assert run.metrics["fit_seconds"] == pytest.approx(mine["fit_s"].mean())
     assert run.tags["KL gain"] == f"{1 - mine['kl'].mean() / floor:.0%}"
     assert run.tags["source"] == "reference"
+    assert "`ldlrepro arena sjaffe --predictions" in run.tags["mlflow.note.content"]
     assert run.params["param.settings"] in set(mine["settings"])
     history = client_of(uri).get_metric_history(run_id, "fold/kl")
     assert {point.step: point.value for point in history} == pytest.approx(

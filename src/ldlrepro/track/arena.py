@@ -86,6 +86,7 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
     note = [
         f"`{method}`, {kind}, on `{dataset}` in the arena, where all methods have the same tuning: "
         f"KL {first[1]} below that of the training mean, over {len(rows)} folds.",
+        f"\nIts predictions, computed again: `ldlrepro arena {dataset} --predictions FILE.parquet`",
         "\nBeside the other methods: `ldlrepro recommend`\n\nMeans, ± the deviation over folds:\n",
     ]
     note += [f"- {title_of(measure)}: {text}" for measure, text in shown.items()]

@@ -21,12 +21,12 @@ import numpy as np
 from ldlrepro.catalogue.claims import KINDS
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import LOCAL, UnitScores
-from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.judge.verdicts import JUDGED, VerdictRow
 from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 13
+LAYOUT = 14
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -49,6 +49,8 @@ WIDTHS = {
 }
 """Last word of a column -> its width in a run table, in pixels. All others are means."""
 WIDTH_OF_A_MEAN = 150
+PINNED = {"attributes.`Run Name`": 220, "runDateAndNestInfo": 120}
+"""MLflow's own first columns, name and age, and their widths."""
 # Without it MLflow offers its pages for language models until somebody chooses the others.
 TRAINING = "workflowType=machine_learning"
 PRINTED, OWN, CONTROL, OTHER = "printed", "own", "control", "other"
@@ -107,15 +109,15 @@ def unit_run(
     """
     rows = list(rows)
     cells = [row for row in rows if row.unit_key == unit.key and row.measured is not None]
-    role, name = _role(unit, cells, own), _name(unit, cells, rows)
+    role = _role(unit, cells, own)
     spans = [_span_ms(row) for row in unit.rows]
     start = min((s for s, _ in spans if s), default=None)
     end = max((e for _, e in spans if e), default=None)
-    identity = {"protocol": unit.protocol, "dataset": unit.dataset, "method": unit.method}
+    identity = dict(zip(("protocol", "dataset", "method"), unit.ids, strict=True))
     return TrackedRun(
         key=unit.key,
         content=content_sha256(unit, cells),
-        name=name,
+        name=_name(unit, cells, rows),
         # Reference records stand in git already.
         files=list(unit.files) if unit.source == LOCAL else [],
         failed=any(row.status == FAILED for row in unit.rows),
@@ -128,7 +130,7 @@ def unit_run(
         | {"done": _folds_done(unit), "role": role}
         | _score_tags(unit, cells)
         | {"source": unit.source}
-        | {"mlflow.note.content": _description(name, unit, cells, role)}
+        | {"mlflow.note.content": _description(unit, cells, role)}
         | _tags(unit.rows),
     )
 
@@ -142,10 +144,10 @@ def _role(unit: UnitScores, cells: Sequence[VerdictRow], own: Collection[str]) -
 
 
 def _name(unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictRow]) -> str:
-    """Return the name that the paper prints, if it prints one: first what tells runs apart.
+    """Return the name that the paper prints, if it prints one: what tells runs of one view apart.
 
-    A protocol beside the paper's own is named, and a variant where another run has the same name,
-    so that no two runs look the same: MLflow cuts off what is longer than some 22 letters.
+    A protocol beside the paper's own is named, and a variant where another run has the same name.
+    A table without a view has a column of data sets.
     """
     method, setting = unit.method, ""
     if cells:
@@ -154,8 +156,8 @@ def _name(unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictR
         same = (r for r in rows if (r.method, r.setting, r.protocol, r.unit_dataset) == place)
         variant = unit.method.partition("@")[2] if len({row.unit_key for row in same}) > 1 else ""
         method, setting = cell.method + f" ({variant})" * bool(variant), cell.setting
-    beside = "" if unit.protocol in {row.paper for row in rows} else unit.protocol
-    return ", ".join(filter(None, [setting, method, unit.dataset, beside]))
+    beside = unit.protocol.removeprefix(rows[0].paper if rows else "").removeprefix("_")
+    return ", ".join(filter(None, [setting, method, beside]))
 
 
 def _printed_metrics(cells: Sequence[VerdictRow]) -> dict[str, float]:
@@ -165,9 +167,9 @@ def _printed_metrics(cells: Sequence[VerdictRow]) -> dict[str, float]:
     """
     found = {}
     for cell in reversed(cells):
-        found[f"printed/{cell.metric}"] = float(cell.printed)
+        found[f"{cell.metric}_printed"] = float(cell.printed)
         if cell.difference is not None:
-            found[f"difference/{cell.metric}"] = round(cell.difference, 4)
+            found[f"{cell.metric}_difference"] = round(cell.difference, 4)
         if cell.seeds and cell.measured is not None and cell.measured_std is not None:
             found |= {cell.metric: cell.measured, f"{cell.metric}_std": cell.measured_std}
     return {name: value for name, value in found.items() if math.isfinite(value)}
@@ -222,8 +224,8 @@ def _first_tags(
 
 
 def _holding(cells: Sequence[VerdictRow]) -> str:
-    """Return how many of the numbers that are printed of a run hold."""
-    return f"{sum(cell.holds for cell in cells)} of {len(cells)}"
+    """Return how many of the judged numbers of a run hold."""
+    return f"{sum(cell.holds for cell in cells)} of {sum(c.verdict in JUDGED for c in cells)}"
 
 
 def mean_and_deviation(values: Sequence[float]) -> str:
@@ -262,14 +264,18 @@ def _folds_done(unit: UnitScores) -> str:
     return f"{sum(row.status == OK for row in unit.rows)} of {len(unit.rows)}"
 
 
-def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> str:
+def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> str:
     """Return how a run compares, with the command that tells more, and what ran."""
-    ran = f"under the protocol `{unit.protocol}`, {_folds_done(unit)} folds."
-    if not cells:
-        return (
-            f"`{unit.method}` on `{unit.dataset}` {ran} {ABOUT[role]}\n\n"
-            f"Beside the other methods: `ldlrepro leaderboard --protocol {unit.protocol}`"
+    protocol, dataset, method = unit.ids
+    ran = f"It ran as `{method}` on `{dataset}` under `{protocol}`, {_folds_done(unit)} folds."
+    if unit.source != LOCAL:
+        ran += (
+            " It is a reference record, without artifacts. To have them, type "
+            f"`ldlrepro run {protocol} {dataset} {method} --inputs`, and sync again."
         )
+    if not cells:
+        beside = f"Beside the other methods: `ldlrepro leaderboard --protocol {protocol}`"
+        return f"{ABOUT[role]} {ran}\n\n{beside}"
     first = min(cells, key=lambda cell: cell.metric not in FIRST)
     over, folds = "", "folds"
     if first.seeds:
@@ -282,21 +288,16 @@ def _description(name: str, unit: UnitScores, cells: Sequence[VerdictRow], role:
         + ", **holds**" * cell.holds
         for cell in cells
     ]
-    return "\n".join(
-        [
-            f"{title_of(first.metric)} is {first.measured:.4g} here{over and f', the mean{over}'}. "
-            f"In print it is {first.printed} ({_percent(first) or 'zero'}): {first.verdict}. "
-            f"**{_holding(cells)} printed numbers hold.**",
-            "",
-            f'{why} `ldlrepro explain "{first.cell}"`',
-            "",
-            f"**{name}** ran as `{unit.method}` {ran}",
-            "",
-            f"Means{over}, ± the deviation over {folds}:",
-            "",
-            *lines,
-        ]
-    )
+    paragraphs = [
+        f"{title_of(first.metric)} is {first.measured:.4g} here{over and f', the mean{over}'}. "
+        f"In print it is {first.printed} ({_percent(first) or 'zero'}): {first.verdict}. "
+        f"**{_holding(cells)} judged numbers hold.**",
+        f'{why} `ldlrepro explain "{first.cell}"`',
+        ran,
+        f"Means{over}, ± the deviation over {folds}:",
+        "\n".join(lines),
+    ]
+    return "\n\n".join(paragraphs)
 
 
 def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[TrackedRun]) -> TrackedRun:
@@ -381,8 +382,8 @@ def table_state(
         "orderByKey": f"metrics.`{measure}`" if measure else "attributes.start_time",
         "orderByAsc": ascending,
         "selectedColumns": list(widths),
-        "columnOrder": list(widths),
-        "columnWidths": widths,
+        "columnOrder": [*PINNED, *widths],
+        "columnWidths": PINNED | widths,
     }
 
 
@@ -442,7 +443,7 @@ def _metrics(
             summary[name] = float(np.mean(values))
             if len(values) > 1:
                 summary[f"{name}_std"] = float(np.std(values, ddof=1))
-        kinds = (f"printed/{name}", f"difference/{name}")
+        kinds = (f"{name}_printed", f"{name}_difference")
         summary |= {kind: printed[kind] for kind in kinds if kind in printed}
     summary |= printed
     timed = [row for row in rows if row.status == OK]

@@ -98,7 +98,7 @@ def sync(
     if artifacts:
         plans.append(artifacts_run(paper, artifacts, plans))
     found = tally(rows)
-    holds = {"holds": f"{found.holds} of {found.total}"} if found.total else {}
+    holds = {"holds": f"{found.holds} of {found.judged} judged"} if found.judged else {}
     views = saved_views(units, rows) | holds
     sync_runs(paper, title, plans, views, tracking_uri, counts, on_progress)
     return counts
