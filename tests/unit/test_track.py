@@ -82,6 +82,7 @@ MEAN = "the training mean"
     ("why", "evidence", "yardsticks"),
     [
         ("–", "blind", {MEAN: "worse"}),
+        ("no baseline", "blind", {}),
         ("fitted", "fitted", {MEAN: "worse"}),
         (f"{MEAN} too", "predicted", {MEAN: "exact"}),
         (f"{MEAN} too, fitted", "fitted", {MEAN: "reproduced"}),

@@ -174,8 +174,8 @@ BINARY = re.compile(
 IN_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){16,}")
 # Screenshots of MLflow, the only pictures that are not drawn.
 SCREENSHOTS = {
-    "compare": "e3954ccc893b24cd689b40f4eca6d17baa997505a2d5cc4d0fa68bb0df615533",
-    "table": "093e1a5fb0aac90b4f29a7a7016c262ee17b59f98c4c2dfa1e8dd36bbb0a8b0c",
+    "compare": "4bf3f7906263e8cfdab07ff867fd49e4b1151b2384580c36bcca4b85b1a17b7f",
+    "table": "f89f3bc79b7835108bd3154888723da700a0b250a740808e8e92be54717867b5",
 }
 
 

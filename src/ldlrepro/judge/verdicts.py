@@ -176,6 +176,8 @@ class VerdictRow:
         found = found if self.verdict in MET else []
         if self.evidence == FITTED:
             found.append(FITTED)
+        if self.verdict in MET and not (self.holds or found):
+            found.append("no baseline")
         if self.other_settings:
             found.append("other settings")
         return found

@@ -49,7 +49,7 @@ WIDTHS = {
 }
 """Last word of a column -> its width in a run table, in pixels. All others are means."""
 WIDTH_OF_A_MEAN = 150
-PINNED = {"attributes.`Run Name`": 220, "runDateAndNestInfo": 120}
+PINNED = {"attributes.`Run Name`": 195, "runDateAndNestInfo": 145}
 """MLflow's own first columns, name and age, and their widths."""
 # Without it MLflow offers its pages for language models until somebody chooses the others.
 TRAINING = "workflowType=machine_learning"
