@@ -126,8 +126,9 @@ class Study:
     # ------------------------------------------------------------------ persons
 
     def persons(self, dataset: str) -> DataFrame:
-        """Return KL with the same people in training and test, and with people kept apart."""
+        """Return KL with people mixed and kept apart, methods that may be cited first."""
         found = self._apart(dataset)
+        lines = found.lines if found else ()
         return _table(
             {
                 "method": self._title(line.method),
@@ -136,7 +137,7 @@ class Study:
                 "gain lost": _lost(line.lost),
                 "rank": f"{line.rank_mixed} to {line.rank_apart}",
             }
-            for line in (found.lines if found else ())
+            for line in sorted(lines, key=lambda line: self.project.method(line.method).by_print)
         )
 
     def _title(self, method: str) -> str:
