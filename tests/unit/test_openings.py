@@ -9,9 +9,9 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.cli import openings
-from ldlrepro.cli.verdicts import _claims_counted
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.judge.verdicts import VerdictRow
+from ldlrepro.report.conclusions import claims_counted
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,6 @@ def test_claims_that_fail_are_counted_beside_those_that_hold():
         return ClaimRow("p", "id", "text", verdict, "", "", "", stand_in=stand_in)
 
     own = [claim("fails"), claim("fails"), claim("holds")]
-    found = SimpleNamespace(
-        paper="p", claims=[*own, claim("fails", "drawn"), claim("holds", "drawn")]
-    )
-    line = _claims_counted(found)
+    line = claims_counted([*own, claim("fails", "drawn"), claim("holds", "drawn")])
     assert (line["holds"], line["fails"], line["holds partly"]) == (1, 2, None)
     assert line["on substitute data"] == "1 of 2 hold"

@@ -113,8 +113,8 @@ def test_claims_on_stand_ins_are_counted_and_shown_apart(tmp_path):
     ]
     text, reading = written(content(page(claims=claims)), tmp_path)
     front = text.partition('id="/demo"')[0]
-    assert "Of 1 claim, 1 holds." in front
-    assert "Tests on substitute data are not among these: 1 of 2 hold." in front
+    assert '<td class="n">1</td>' in front
+    assert '<td class="n">1 of 2 hold</td>' in front
     own, apart = text.split("On substitute data: drawn faces")
     assert 'id="/demo/claim/a"' in own
     assert 'id="/demo/claim/b"' in apart

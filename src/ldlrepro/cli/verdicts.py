@@ -325,7 +325,9 @@ def claims(args: argparse.Namespace) -> int:
         several = len(answers) > 1
         if several and not args.all:
             said = f"{said} `ldlrepro claims PAPER` lists those of a paper, --all those of all."
-            return answer(args, [_claims_counted(found) for found in answers], said, first=6)
+            counts = {found.paper: conclusions.claims_counted(found.claims) for found in answers}
+            lines = [{"paper": paper, **line} for paper, line in counts.items()]
+            return answer(args, lines, said, first=6)
         lines = [
             ({"paper": row.paper} if several else {})
             | {
@@ -345,18 +347,6 @@ def claims(args: argparse.Namespace) -> int:
         print()
         print(_claim_in_lines(row))
     return 0
-
-
-def _claims_counted(found: PaperAnswer) -> dict[str, Any]:
-    """Return how many claims of a paper have each verdict; on substitute data, how many hold."""
-    from ldlrepro.judge.claims import HOLDS
-    from ldlrepro.report.conclusions import CLAIMS
-
-    own = Counter(row.verdict for row in found.claims if not row.stand_in)
-    others = [row.verdict == HOLDS for row in found.claims if row.stand_in]
-    substitute = f"{sum(others)} of {len(others)} hold" if others else ""
-    counts = {verdict: own[verdict] or None for verdict in CLAIMS}
-    return {"paper": found.paper, **counts, "on substitute data": substitute}
 
 
 def _claim_in_lines(row: ClaimRow) -> str:

@@ -98,7 +98,9 @@ def trade_off(board: standings.Standings) -> str:
     sheet.disc(14, 70, 5, GOOD)
     words = f"nothing cheaper gains as much ({sets} data sets, {families} families)"
     sheet.text(26, 70, words, LETTERS)
-    words = "Gain: share of the training mean's loss taken away"
+    lost = sum(board.table["gain"] < 0)
+    beside = f"; {lost} lose to it" * (lost > 0)
+    words = f"Gain: share of the training mean's loss taken away{beside}"
     sheet.text(8, top - 30, words, LETTERS)
     sheet.line((left, top), (left, bottom), (right, bottom))
     for power in range(math.ceil(low), math.floor(high) + 1):

@@ -117,6 +117,17 @@ def different(rows: Iterable[VerdictRow]) -> int:
     return len({(row.paper, row.unit_key, row.metric, row.printed) for row in rows})
 
 
+def claims_counted(claims: Sequence[ClaimRow]) -> dict[str, int | str | None]:
+    """Return how many claims have each verdict; on substitute data, how many hold."""
+    own = Counter(row.verdict for row in claims if not row.stand_in)
+    others = [row.verdict == HOLDS for row in claims if row.stand_in]
+    substitute = f"{sum(others)} of {len(others)} hold" if others else ""
+    return {
+        **{verdict: own[verdict] or None for verdict in CLAIMS},
+        "on substitute data": substitute,
+    }
+
+
 def of_claims(claims: Iterable[ClaimRow]) -> str:
     """Return how many claims hold, those on substitute data apart."""
     claims = list(claims)
