@@ -184,7 +184,7 @@ def ratio_lists(rows: Iterable[Row]) -> str:
     for row in rows:
         if row.ratio_cpu is not None and row.peer_library != "ldlrepro":
             by_peer.setdefault(row.peer_library, []).append(row)
-    limited = [row for row in rows if row.bar]
+    limited = [row for row in rows if row.verdict.startswith(("met", "missed"))]
     missed = sum(row.verdict.startswith("missed") for row in limited)
     lines = [f"- **{peer}**: {_means(everything)}." for peer, everything in by_peer.items()]
     lines.append(f"- **Limits**: {missed} of {len(limited)} comparisons miss the one set for them.")

@@ -21,6 +21,7 @@ from ldlrepro.arena.standings import (
     BASE_ELO,
     Standings,
     behind_the_mean,
+    cpu_seconds,
     read,
     sentence,
     tables,
@@ -356,6 +357,13 @@ def test_the_base_has_its_rating_and_winners_stand_above_it():
     assert table.loc["A, default", "gain"] == pytest.approx(0.8)
     assert table.loc["A, default", "win_rate"] == 1.0
     assert table.loc["B, default", "improvability"] == pytest.approx(0.75)
+
+
+def test_a_fit_that_failed_took_no_time(tmp_path):
+    times = {"fit_s": [1.0, None], "predict_s": [0.5, None], "search_s": [2.0, None]}
+    rows = pd.DataFrame({"method": "A", "fold": [0, 1], **times})
+    rows.to_csv(tmp_path / "scores.csv", index=False)
+    assert cpu_seconds(tmp_path / "scores.csv") == 3.5
 
 
 def test_a_family_counts_once():

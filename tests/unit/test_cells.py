@@ -140,6 +140,10 @@ def test_a_number_holds_if_it_is_met_and_constant_answers_miss_it(printed):
         (row,) = printed("kl,0.504,0.05,lower,,", local=known)
         assert (row.verdict, row.evidence, row.holds) == ("reproduced", "blind", holds)
     assert row.yardsticks == {"the training mean": "near", "the uniform distribution": "worse"}
+    assert row.ahead == []
+    better = by_key(scored({"kl": [0.4] * 4}, method="train_mean"))
+    (row,) = printed("kl,0.504,0.05,lower,,", local=known | better)
+    assert (row.holds, row.ahead) == (True, ["the training mean"])
     forest = scored({"kl": [0.5] * 4}, method="rf_reg")  # asked for forests only
     (row,) = printed("kl,0.504,0.05,lower,,", local=known | by_key(forest))
     assert (row.not_asked, row.holds) == ({"an ordinary forest": "reproduced"}, True)
@@ -199,10 +203,10 @@ def test_a_record_of_settings_that_have_changed_since_is_marked(printed, tiny):
     today = tiny.plan.unit_of(unit.key).spec_sha256
     made = replace(unit, rows=[replace(row, spec_sha256=today) for row in unit.rows])
     (row,) = printed("kl,0.500,,lower,,", reference=by_key(made))
-    assert (row.other_settings, row.marks) == (False, [])
+    assert (row.other_settings, row.marks) == (False, ["no baseline"])
     tiny.edit("config/methods/near.yaml", "n_neighbors: 4", "n_neighbors: 5")
     (row,) = printed("kl,0.500,,lower,,", reference=by_key(made))
-    assert (row.other_settings, row.marks) == (True, ["other settings"])
+    assert (row.other_settings, row.marks) == (True, ["no baseline", "other settings"])
     assert "to be run again" in row.notes[-1]
     assert tally([row]).other_settings == 1
 

@@ -71,3 +71,7 @@ def test_the_verb_lists_those_of_the_papers(checkout, capsys):
     (kl,) = [line for line in found if (line["method"], line["measure"]) == ("sa_bfgs", "kl")]
     assert kl["printed"] == {"mslp": "0.0674", "structrf": "0.0861"}
     assert {line["data set"] for line in found} == {"sjaffe"}
+    assert cli.main(["contradictions", "mslp", "--dataset", "sjaffe", "--json"]) == 0
+    against_all = json.loads(capsys.readouterr().out)
+    assert all("mslp" in line["printed"] for line in against_all)
+    assert {"ldldf", "structrf"} <= {paper for line in against_all for paper in line["printed"]}

@@ -75,7 +75,7 @@ def test_differences_between_methods_and_seconds_are_not_set_against_print():
     figure = drawings(page(rows))["agreement"]
     assert "near (1)" in texts(figure.image)
     assert not {"Δ KL", "Training (s)", "worse (1)", "1,000"} & set(texts(figure.image))
-    assert figure.caption.startswith("Of 1 numbers drawn here, 0 are met.")
+    assert figure.caption.startswith("Of 1 judged numbers drawn here, 0 are met.")
     assert "1 judged number is left out: seconds" in figure.caption
     assert "1 judged number is left out: differences between two methods (Δ)" in figure.caption
     assert not figure.is_broad, "a phone shows all of it, with letters that can be read"
@@ -178,7 +178,8 @@ def test_a_map_says_where_the_papers_own_method_stands(mslp, told):
     [
         (
             [0.1, 0.3],
-            "Folds matter more than depth and sampling ratio for Chebyshev on sbu_3dfe",
+            "Depth and sampling ratio change Chebyshev on sbu_3dfe by less than a deviation over "
+            "folds",
         ),
         ([0.0, 0.01], "Chebyshev on sbu_3dfe is best at depth 20 and sampling ratio 0.5"),
     ],

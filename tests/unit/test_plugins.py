@@ -140,6 +140,7 @@ def test_a_file_a_folder_and_both_lead_to_the_same(folder):
         ("My-Method.yaml", "class: a.B\n", r"small letters.*my_method\.yaml"),
         ("rf.yaml", "title: a\nclass: a.B\n", r"'rf' is the id of config/methods/rf\.yaml"),
         ("other.yaml", "title: a\n", "neither paper, method, data set, measure nor weights"),
+        ("other.yaml", "raeder: csv\n", "weight.. Did you mean 'reader'"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(folder, name, text, message):

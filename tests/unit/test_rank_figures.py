@@ -63,7 +63,7 @@ def test_too_few_data_sets_for_a_test_confirm_no_lead_and_variants_are_named():
     rows = [replace(r, method_id=named.get(r.method_id, r.method_id)) for r in rows]
     units = [replace(u, method=named.get(u.method, u.method)) for u in units]
     figure = figure_of(rows, units)
-    assert figure.further.startswith("Too few data sets for a test. ")
+    assert figure.further.startswith("Too few data sets to tell pairs of methods apart. ")
     assert figure.caption.endswith(" Measured: B as b@slow.")
 
 

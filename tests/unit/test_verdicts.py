@@ -137,8 +137,8 @@ def test_a_number_says_whether_it_holds_and_what_keeps_it_from_that():
     row = VerdictRow("p", "1", "d", "", "m", "kl", "0.1", "", "lower", "exact", evidence="blind")
     missed, met = {"the mean": "worse"}, {"the mean": "near", "a forest": "exact"}
     assert replace(row, yardsticks=missed).whether_it_holds.startswith("The number holds: ")
-    ahead = {"the mean": "better", "a forest": "worse"}
-    assert replace(row, yardsticks=ahead).whether_it_holds.endswith(", but the mean does better.")
+    behind = replace(row, yardsticks=missed, ahead=["the mean"])
+    assert behind.whether_it_holds.endswith(", but the mean does better.")
     assert replace(row, yardsticks=met).whether_it_holds.endswith(": a forest meets it too.")
     assert "can be compared" in row.whether_it_holds
     assert "mean was not measured" in replace(row, yardsticks={"the mean": ""}).whether_it_holds

@@ -158,6 +158,7 @@ class Arena:
         contenders, left_out = self._in_order(tasks, kept)
         begun = clock.monotonic()
         limit = FOR_ONE * self._for_defaults / self.folds
+        self._say(f"defaults of {len(contenders)} methods in {self.folds} folds")
         found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS, limit)
         wall = (clock.monotonic() - begun) * self.workers
         cpu = sum(_cost(each) * self.folds for each in found.values())
@@ -168,8 +169,11 @@ class Arena:
             {one.name: self.settings * _cost(found[one.name]) for one in leaders},
             FOR_TUNING * pace * left / (self.folds + 1),
         )
+        self._say(f"tuning of {', '.join(one.name for one in leaders)}")
         found |= self._searched(leaders, tasks, kept, seconds=seconds)
         late = [one for one in contenders if one.name not in found]
+        if late:
+            self._say(f"defaults of {len(late)} slower methods, as far as time allows")
         limit = max(0.0, LATEST * self.time - (clock.monotonic() - self.started)) * self.workers
         found |= self._searched(late, tasks, kept, LATEST, limit / (2 * self.folds))
         unfinished = [one.name for one in late if one.name not in found]
@@ -182,6 +186,7 @@ class Arena:
         every = np.arange(len(X))
         budget = seconds[winner.name] if winner.tuned else 0.0
         whole = replace(tasks[0], train=every, test=every[:1], seconds=budget)
+        self._say(f"{winner.name} on all rows")
         last: Job = (f"{winner.name}.all", winner.contender, whole, kept, math.inf)
         ((_, final),) = self._run([last], 1)
         settings = final.found["tuned"].settings[0][1]
@@ -319,7 +324,7 @@ class Arena:
         for place, (name, searched, message) in enumerate(done, start=1):
             if clock.monotonic() - said >= PAUSE or place == count:
                 said = clock.monotonic()
-                self._say(f"{place} of {count}: {name}{message}")
+                self._say(f"{place} of {count}: {name.partition('.')[0]}{message}")
             yield name, searched
 
     def _say(self, line: str) -> None:

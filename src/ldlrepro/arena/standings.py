@@ -64,7 +64,7 @@ def cpu_seconds(table: Path) -> float:
     """Return the CPU time of a table's fits and predictions; a search serves several rows."""
     rows = read({"": table})
     searches = rows.drop_duplicates(["method", "fold"])["search_s"]
-    return float(searches.sum() + rows[["fit_s", "predict_s"]].to_numpy().sum())
+    return float(searches.sum() + rows[["fit_s", "predict_s"]].sum().sum())
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ldlrepro.catalogue.yaml_files import read_yaml
 from ldlrepro.core.checksums import sha256_of
-from ldlrepro.core.errors import UserError
+from ldlrepro.core.errors import UserError, nearest
 
 DECISIVE_KEY = {
     "paper": "protocols",
@@ -132,9 +132,10 @@ def kind_of(path: Path, tree: Mapping[str, Any]) -> str:
         if decisive in tree:
             return kind
     keys = ", ".join(f"`{decisive}` ({kind})" for kind, decisive in DECISIVE_KEY.items())
+    meant = next(filter(None, (nearest(str(key), DECISIVE_KEY.values()) for key in tree)), "")
     raise UserError(
         f"{path}: this is neither paper, method, data set, measure nor weights. It needs one of "
-        f"{keys}."
+        f"{keys}.{meant}"
     )
 
 

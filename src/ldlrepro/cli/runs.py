@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ldlrepro.cli.here import HERE, plan_here
+from ldl.comparison.result import titled
+from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.output import answer, counted, outcome, paragraph
 from ldlrepro.cli.verb import (
     DATASET,
@@ -74,7 +75,22 @@ def run(args: argparse.Namespace) -> int:
     if lacking:
         command = f"ldlrepro run {' '.join(unit.ids)} --inputs"
         say(f"not run: {lacking}\nWhen the missing part is there, type `{command}`.")
+    elif not (failed or args.folds or args.of_workflow):
+        say(paragraph(_scored(args, unit)))
     return outcome(not (failed or lacking), args.of_workflow)
+
+
+def _scored(args: argparse.Namespace, unit: Unit) -> str:
+    """Say what a unit got, and what to type next."""
+    measure, protocol = unit.protocol.select_by, unit.protocol.id
+    (scored,) = judge_here(args).sources([unit]).chosen([unit])
+    values = scored.values(measure)
+    mean, std = scored.mean_and_std(values)
+    told = f"{titled(measure)} {mean:.4g}" + (f" ± {std:.2g}" if std else "")
+    folds = counted(len(values), "fold")
+    return (
+        f"{told} over {folds}. Beside other methods: `ldlrepro leaderboard --protocol {protocol}`"
+    )
 
 
 def _not_planned(plan: Plan, unit: Unit) -> str:

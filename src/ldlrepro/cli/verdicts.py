@@ -325,8 +325,9 @@ def claims(args: argparse.Namespace) -> int:
         several = len(answers) > 1
         if several and not args.all:
             said = f"{said} `ldlrepro claims PAPER` lists those of a paper, --all those of all."
-            counts = {found.paper: conclusions.claims_counted(found.claims) for found in answers}
-            lines = [{"paper": paper, **line} for paper, line in counts.items()]
+            lines = [
+                {"paper": one.paper} | conclusions.claims_counted(one.claims) for one in answers
+            ]
             return answer(args, lines, said, first=6)
         lines = [
             ({"paper": row.paper} if several else {})
@@ -377,6 +378,8 @@ def _claim_in_lines(row: ClaimRow) -> str:
 def contradictions(args: argparse.Namespace) -> int:
     """List the experiments that more than one paper prints: how far their numbers are apart, and
     ours under each paper's protocol.
+
+    One paper is compared with all others.
     """
     from ldlrepro.judge.contradictions import contradictions
     from ldlrepro.report import conclusions
@@ -386,8 +389,11 @@ def contradictions(args: argparse.Namespace) -> int:
         judge.project.data_set(args.dataset)
     if args.method:
         judge.project.method(args.method)
-    answers = answers_of(judge, papers_of(judge.project, args.paper))
+    wanted = papers_of(judge.project, args.paper)
+    alone = wanted[0].id if len(wanted) == 1 else ""
+    answers = answers_of(judge, judge.project.real_papers() if alone else wanted)
     found = contradictions(row for judged in answers for row in judged.rows)
+    found = [one for one in found if not alone or alone in {row.paper for row in one.rows}]
     found = _only(found, "dataset", args.dataset, lambda one: (one.dataset,))
     found = _only(found, "method", args.method, lambda one: (one.method,))
     if args.json:

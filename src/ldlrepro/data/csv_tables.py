@@ -65,7 +65,8 @@ def _table(path: Path) -> tuple[list[str], dict[int, list[str]], str]:
             handle.seek(0)
             rows = list(csv.reader(handle, delimiter=separator))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"not a CSV file ({error})") from None
+        cure = f"Save it as UTF-8, or type `iconv -f latin1 -t utf-8 {path} > utf8{path.suffix}`"
+        raise ValueError(f"not a CSV file in UTF-8 ({error}). {cure}") from None
     while rows and not rows[-1]:
         rows.pop()
     header = [name.strip() for name in rows[0]] if rows else []

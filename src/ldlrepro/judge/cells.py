@@ -337,8 +337,9 @@ class _Cells:
         }
         return replace(
             row,
-            yardsticks={name: found[name] for name in asked},
-            not_asked={name: found[name] for name in beside if found[name]},
+            yardsticks={name: found[name][0] for name in asked},
+            not_asked={name: found[name][0] for name in beside if found[name][0]},
+            ahead=[name for name in asked if found[name][1]],
         )
 
     def _wrapped_by(self, method: Method) -> Method | None:
@@ -354,18 +355,20 @@ class _Cells:
             default=None,
         )
 
-    def _verdict_of(self, row: VerdictRow, unit: Unit, std: str) -> str:
-        """Return the verdict of a simpler answer in a cell, by no less room than the method has.
+    def _verdict_of(self, row: VerdictRow, unit: Unit, std: str) -> tuple[str, bool]:
+        """Return the verdict of a simpler answer in a cell, and whether it beats the method.
 
-        '' without a record.
+        It has no less room than the method. '' without a record.
         """
         scored = self.sources.best(unit)
         values = scored.values(row.metric) if scored else []
         if not (scored and values):
-            return ""
+            return "", False
         mean, own = scored.mean_and_std(values)
         noise = max(row.noise, self.noise.std(unit, row.metric, own))
-        return judge(mean, row.printed, noise, band(row.printed, std, own), row.better)
+        verdict = judge(mean, row.printed, noise, band(row.printed, std, own), row.better)
+        sign = {"lower": 1, "higher": -1}.get(row.better, 0)
+        return verdict, row.measured is not None and sign * mean < sign * row.measured
 
     def _measured(self, cell: Cell, scored: UnitScores) -> Numbers | None:
         metric = cell.row["metric"]

@@ -102,6 +102,8 @@ class VerdictRow:
     """Name of a yardstick -> the verdict that it gets in this cell; '' without a record."""
     not_asked: dict[str, str] = field(default_factory=dict)
     """The same of yardsticks that are not asked of this method, where they have a record."""
+    ahead: list[str] = field(default_factory=list)
+    """Yardsticks whose mean is better than the measured one."""
     other_settings: bool = False
     """Whether the record was made with other settings than the configuration has today."""
 
@@ -143,8 +145,8 @@ class VerdictRow:
                 f"it is met, {missing}, and no printed number and no test row of its data set "
                 "chose its settings"
             )
-            if ahead := [name for name, got in self.yardsticks.items() if got == BETTER]:
-                why += f", but {listed(ahead)} {'do' if len(ahead) > 1 else 'does'} better"
+            if self.ahead:
+                why += f", but {listed(self.ahead)} {'do' if self.ahead[1:] else 'does'} better"
         elif self.verdict not in MET:
             why = "it is not met"
         elif too:

@@ -63,9 +63,9 @@ def agreement_figure(page: PaperPage) -> Figure | None:
     sizes = sorted(abs(row.loss_difference or 0.0) for row in drawn)
     most = sizes[math.ceil(0.9 * len(sizes)) - 1]
     caption = (
-        f"{_finding(drawn)}{_left_out(page.rows)}Nine in ten points lie within {_percent(most)} of "
-        "the line, where the measured number equals the printed one. Lanes from the top: "
-        f"{', '.join(_lanes(drawn))}."
+        f"{_finding(drawn)}{_left_out(page.rows)}Nine in ten of all points lie within "
+        f"{_percent(most)} of the line, where the measured number equals the printed one. Lanes "
+        f"from the top: {', '.join(_lanes(drawn))}."
     )
     if sizes[-1] > EDGE:
         caption += f" An arrow at the edge is a point beyond {_percent(EDGE)}."
@@ -87,7 +87,7 @@ def _finding(rows: Sequence[VerdictRow]) -> str:
     if not judged:
         return ""
     others = [f"{counts[name]:,} {name}" for name in ("near", "better", "worse") if counts[name]]
-    told = f"Of {judged:,} numbers drawn here, {met:,} {'is' if met == 1 else 'are'} met. "
+    told = f"Of {judged:,} judged numbers drawn here, {met:,} {'is' if met == 1 else 'are'} met. "
     return told + (f"The others are {listed(others)}. " if others else "")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldlrepro.judge.claims import FAILS, HOLDS, PARTLY, UNTESTED
 from ldlrepro.judge.tallies import Tally
-from ldlrepro.judge.verdicts import BETTER, MEAN, MISPRINT, listed
+from ldlrepro.judge.verdicts import MEAN, MISPRINT, listed
 from ldlrepro.report.content import MEASURE_TITLES
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def of_own_methods(rows: Mapping[Paper, Sequence[VerdictRow]]) -> str:
         said = f"These {len(hold)} are {apart} different numbers: some stand in several tables. Of "
         said += f"the {apart}, "
     said += f"{own} are of a paper's own method, the others of rivals."
-    if poor := sum(row.yardsticks.get(MEAN) == BETTER for _, row in hold):
+    if poor := sum(MEAN in row.ahead for _, row in hold):
         said += f" In {poor} of the {len(hold)} the training mean does better than the method."
     return said
 
@@ -117,7 +117,7 @@ def different(rows: Iterable[VerdictRow]) -> int:
     return len({(row.paper, row.unit_key, row.metric, row.printed) for row in rows})
 
 
-def claims_counted(claims: Sequence[ClaimRow]) -> dict[str, int | str | None]:
+def claims_counted(claims: Sequence[ClaimRow]) -> dict[str, Any]:
     """Return how many claims have each verdict; on substitute data, how many hold."""
     own = Counter(row.verdict for row in claims if not row.stand_in)
     others = [row.verdict == HOLDS for row in claims if row.stand_in]

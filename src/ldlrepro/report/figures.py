@@ -134,7 +134,9 @@ def _finding(page: PaperPage, curve: Curve, dataset: str) -> str:
     if high - low >= spread:
         return f"{measure} {told}{apart}"
     names = " and ".join(map(in_words, filter(None, (curve.x, curve.line))))
-    return f"Folds matter more than {names} for {measure}. It {told}{apart}"
+    several = "s" * (" and " not in names)
+    changes = f"{names[:1].upper()}{names[1:]} change{several} {measure}"
+    return f"{changes} by less than a deviation over folds. It {told}{apart}"
 
 
 def _with_direction(page: PaperPage, metric: str) -> str:

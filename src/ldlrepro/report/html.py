@@ -209,6 +209,9 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 """Question typed into the jump box -> the page that answers."""
 
 ALSO = {
+    "Persons apart": "same people train training test leakage leak",
+    "How it was run": "folds splits seeds protocol settings parameters",
+    "Left out": "not available missing licence",
     ABOUT["reading"]: "mean deviation seeds evidence predicted fitted B= R",
     ABOUT["own"]: "data table add compare",
     ABOUT["cite"]: "bibtex reference",
@@ -251,6 +254,8 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
         if one.lead
     ]
     titles = {one.id: one.title for one in context["data_sets"]}
+    ranked = context["arena"].counted["method"].unique() if context["arena"] else ()
+    also = {**ALSO, next(iter(QUESTIONS)): " ".join(ranked)}
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]
         sections += [(page.id, title, (page.id, name)) for name, title in parts.items()]
@@ -259,7 +264,7 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
             for one in page.answer.persons
         ]
     return [
-        [paper, "", title, link(*place), [], [], "" if paper else ALSO.get(title, "")]
+        [paper, "", title, link(*place), [], [], also.get(title, "")]
         for paper, title, place in sections
     ] + [
         [

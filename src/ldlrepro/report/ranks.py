@@ -83,7 +83,7 @@ def _finding(pairs: Sequence[Sequence[_Panel]]) -> str:
     if ours != of:
         told = f"{name} ranks first by {measures} in print, and by {ours} as measured. "
     if all(measured.compared.refusal for _, measured in pairs):
-        return f"{told}Too few data sets for a test. "
+        return f"{told}Too few data sets to tell pairs of methods apart. "
     tests = [p for _, measured in pairs if (p := measured.compared.friedman) is not None]
     if tests:
         told += (
@@ -142,7 +142,7 @@ def _ranks(panels: Iterable[_Panel]) -> list[list[str]]:
     found = [["diagram", "data sets", "Friedman p", "method", "average rank"]]
     for panel in panels:
         compared = panel.compared
-        p = compared.refusal if compared.friedman is None else f"{compared.friedman:.2g}"
+        p = "" if compared.friedman is None else f"{compared.friedman:.2g}"
         found += [
             [panel.title, str(len(compared.datasets)), p, panel.labels[name], f"{rank:.2f}"]
             for name, rank in compared.ranks.items()

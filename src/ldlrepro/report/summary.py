@@ -196,7 +196,7 @@ def sets_table(board: Arena, paths: Mapping[str, Path]) -> str:
     return _markdown(lines)
 
 
-def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int = 3) -> str:
+def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int = 1) -> str:
     """Return in Markdown which methods are best for people that training has not seen.
 
     The best that may be cited follows where none of these may. A star marks settings that printed
