@@ -37,7 +37,11 @@ def test_seconds_are_judged_and_never_hold():
     assert of_seconds(tally([cell()])) == ""
 
 
-def test_a_page_opens_the_table_of_most_met_numbers():
+def test_a_page_opens_the_table_where_most_holds_then_where_most_is_met():
     many = [cell("worse", table="1", method=name) for name in "abc"]
-    grids = page_tables(page([*many, cell("exact", table="2")])).grids
+    met = [cell("exact", table="2", method=name) for name in "ab"]
+    grids = page_tables(page([*many, *met])).grids
     assert [(grid.id, grid.open) for grid in grids] == [("1", False), ("2", True)]
+    holds = cell("exact", table="3", evidence="blind", yardsticks={"the training mean": "worse"})
+    grids = page_tables(page([*many, *met, holds])).grids
+    assert [grid.open for grid in grids] == [False, False, True]

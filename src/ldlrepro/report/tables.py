@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ldlrepro.judge.tallies import Tally, tally
 from ldlrepro.judge.verdicts import MISPRINT
+from ldlrepro.plan.printed import DELTA
 from ldlrepro.report.content import (
     CONTROLS,
     SEES_LABELS,
@@ -210,11 +211,11 @@ def page_tables(page: PaperPage) -> PageTables:
 
 
 def _unfolded(grids: Sequence[Grid]) -> list[Grid]:
-    """Unfold the first table of the most met numbers, and the next of these while short."""
-    most = max((grid.tally.met for grid in grids), default=0)
+    """Unfold the first table of the most numbers that hold, then are met; more while short."""
+    worth = [(grid.tally.holds, grid.tally.met) for grid in grids]
     found, lines = [], 0
-    for grid in grids:
-        main = grid.tally.met == most
+    for grid, of in zip(grids, worth, strict=True):
+        main = of == max(worth)
         before, lines = lines, lines + main * sum(1 + len(one.printed) for one in grid.blocks)
         found.append(replace(grid, open=main and (not before or lines <= LINES_AT_FIRST_SIGHT)))
     return found
@@ -326,7 +327,7 @@ def _cell(row: VerdictRow, column: Column, notes: dict[str, int], units: set[str
         sign=VERDICT_SIGNS[row.verdict],
         measured=measured,
         measured_std=measured_std,
-        difference=percent(row.difference),
+        difference="" if row.metric.startswith(DELTA) else percent(row.difference),
         band="" if row.band is None else f"{row.band:.3g}",
         notes=[notes[text] for text in row.notes],
         key=row.unit_key if row.unit_key in units else "",
