@@ -134,5 +134,5 @@ def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeyp
 
 
 def test_words_of_the_box_belong_to_a_section_or_a_question():
-    parts = {"Persons apart", "How it was run", "Left out"}  # of a paper
+    parts = {"Persons apart", "Claims", "How it was run", "Left out"}  # of a paper
     assert set(ALSO) <= {*ABOUT.values(), *QUESTIONS, *parts}

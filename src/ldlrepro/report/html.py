@@ -210,7 +210,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 
 ALSO = {
     "Persons apart": "same people train training test leakage leak",
-    "How it was run": "folds splits seeds protocol settings parameters",
+    "Claims": "statistical significance test Friedman Wilcoxon",
+    "How it was run": "folds made splits seeds protocol settings parameters",
     "Left out": "not available missing licence",
     ABOUT["reading"]: "mean deviation seeds evidence predicted fitted B= R",
     ABOUT["own"]: "data table add compare",
