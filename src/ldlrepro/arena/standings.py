@@ -301,7 +301,7 @@ def sentence(board: Standings) -> str:
         said += (
             f"Of {len(others)} other methods {len(near)} cannot be told from it: "
             f"{listed([method_of(row['method']) for row in near])}. Each is ahead in more than "
-            "2.5% of the draws of other families."
+            f"2.5% of {DRAWS} random draws of the families."
         )
     else:
         said += "It leads in nearly all draws of such families."

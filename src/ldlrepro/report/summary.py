@@ -107,7 +107,6 @@ def under_doubt(rows: Rows) -> str:
     every = _every(rows)
     by_text = sum(row.holds_by_text for row in every)
     both = sum(row.holds_by_text for row in hold)
-    chance = ", by chance as many as do" * (by_text == len(hold))
     far = [row for row in every if row.verdict == REPRODUCED and _is_far_from_perfect(row)]
     folds = {paper.id: {row.protocol for row in mine if row.holds} for paper, mine in rows.items()}
     several = [paper for paper, protocols in folds.items() if len(protocols) > 1]
@@ -115,8 +114,8 @@ def under_doubt(rows: Rows) -> str:
         f"- {len(chosen)} are judged by a reading that other data sets chose. For "
         f"{sum(row.hinges for row in chosen)} of these the choice is not certain, and the second "
         "best reading would not meet the number.",
-        f"- If the paper as stated judged every number, {by_text} would hold{chance}. {both} are "
-        "in both counts.",
+        f"- If the paper as stated judged every number, {by_text} would hold. {both} of these hold "
+        "here, too.",
         f"- Each method has its own choice of folds. In {listed(several)}, some numbers hold on "
         "one kind of folds and some on another.",
         f"- {len(hold) - conclusions.different(hold)} repeat another one: the same number of the "
