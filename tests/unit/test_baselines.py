@@ -34,6 +34,14 @@ def ran(ready):
     return ready
 
 
+def test_a_run_of_all_folds_ends_with_its_score_and_what_to_type(ready, capsys):
+    for folds, scores in (["--folds", "0-0"], 0), ([], 1):
+        assert cli.main(["run", "tiny", "toy", "near", *folds]) == 0
+        said = " ".join("".join(capsys.readouterr()).split())
+        told = r"KL [\d.]+ ± [\d.]+ over 4 folds. Beside other methods: `ldlrepro leaderboard "
+        assert len(re.findall(told, said)) == scores
+
+
 def written(folder: Path, *options: str) -> dict[str, bytes]:
     assert cli.main(["baselines", "--dataset", "toy", "--out", str(folder), *options]) == 0
     files = [path for path in folder.rglob("*") if path.is_file()]

@@ -135,8 +135,9 @@ def verdicts(args: argparse.Namespace) -> int:
     counted_rows = [_counted(paper.id, mine) for paper, mine in kept.items()]
     if len(kept) > 1:
         counted_rows.append(_counted("all", rows))
-    whose = f" of {asked}" * bool(asked)
-    whose += f"{' in' if asked else ' of'} {wanted[0].id}" if len(wanted) == 1 else of_papers(kept)
+    whose = f" of {wanted[0].id}" if len(wanted) == 1 else of_papers(kept)
+    if asked:
+        whose = f" of {asked}{whose.replace(' of ', ' in ')}"
     return answer(args, counted_rows, openings.of_verdicts(rows, whose, bool(asked)), first=9)
 
 
