@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ldl.comparison.result import titled
 from ldlrepro.cli.here import HERE, judge_here, plan_here
 from ldlrepro.cli.output import answer, counted, outcome, paragraph
 from ldlrepro.cli.verb import (
@@ -82,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _scored(args: argparse.Namespace, unit: Unit) -> str:
     """Say what a unit got, and what to type next."""
+    from ldl.comparison.result import titled
+
     measure, protocol = unit.protocol.select_by, unit.protocol.id
     (scored,) = judge_here(args).sources([unit]).chosen([unit])
     measure = measure if scored.values(measure) else "kl"  # years, where labels are no ages
