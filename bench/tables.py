@@ -178,7 +178,7 @@ def from_csv(text: str) -> list[Row]:
     return rows
 
 
-def ratio_lists(rows: Iterable[Row]) -> str:
+def ratio_lists(rows: Sequence[Row]) -> str:
     """Return a line for each library, with the geometric mean and the range of its ratios."""
     by_peer: dict[str, list[Row]] = {}
     for row in rows:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from ldlrepro.catalogue.complaints import PATTERNS
 from ldlrepro.core.errors import UserError
 
 METHOD = "config/methods/near.yaml"
@@ -48,6 +54,20 @@ def test_a_mistake_is_named_with_its_file_its_key_and_the_nearest_name(tiny, pat
     message = str(caught.value)
     for word in [path, *words]:
         assert word in message
+
+
+def with_pattern(schema: Any, key: str = "") -> Iterator[str]:
+    """Yield the keys whose text, or the items of whose list, must match a pattern."""
+    for name, value in schema.items() if isinstance(schema, dict) else ():
+        if name == "pattern":
+            yield key
+        yield from with_pattern(value, key if name == "items" else name)
+
+
+def test_every_key_with_a_pattern_has_words_for_what_does_not_match():
+    schemas = Path(__file__).resolve().parents[2].glob("config/schemas/*.json")
+    keys = {key for path in schemas for key in with_pattern(json.loads(path.read_text()))}
+    assert keys == set(PATTERNS)
 
 
 def test_all_mistakes_of_a_file_are_listed_at_once(tiny):

@@ -85,7 +85,8 @@ def _scored(args: argparse.Namespace, unit: Unit) -> str:
 
     measure, protocol = unit.protocol.select_by, unit.protocol.id
     (scored,) = judge_here(args).sources([unit]).chosen([unit])
-    measure = measure if scored.values(measure) else "kl"  # years, where labels are no ages
+    if not scored.values(measure):
+        measure = "kl"  # for errors in years, where labels are no ages
     values = scored.values(measure)
     mean, std = scored.mean_and_std(values)
     told = f"{titled(measure)} {mean:.4g}" + (f" ± {std:.2g}" if std else "")

@@ -74,18 +74,16 @@ def verdict_table(rows: Rows) -> str:
 def paper_table(rows: Rows, project: Project) -> str:
     """Return the papers in Markdown, each with its address and how many of its numbers hold."""
     address = citation.addresses(project)
-    names = {
-        f"[{paper.authors.partition(',')[0]} {paper.year}]({address[paper.title]})": paper
-        for paper in rows
-    }
-    counts = {name: (f"`{paper.id}`", tally(rows[paper])) for name, paper in names.items()}
-    counts["all"] = "", tally(_every(rows))
-    return _markdown(
-        [
-            ("paper", "name here", "printed", "judged", "met", "hold"),
-            *((n, i, c.total, c.judged, c.met, c.holds) for n, (i, c) in counts.items()),
-        ]
-    )
+    lines: list[Iterable[object]] = [("paper", "name here", "printed", "judged", "met", "hold")]
+    for paper, mine in rows.items():
+        cited = f"{paper.authors.partition(',')[0]} {paper.year}"
+        lines.append((f"[{cited}]({address[paper.title]})", f"`{paper.id}`", *_brief(mine)))
+    return _markdown([*lines, ("all", "", *_brief(_every(rows)))])
+
+
+def _brief(rows: Iterable[VerdictRow]) -> tuple[int, ...]:
+    counts = tally(rows)
+    return counts.total, counts.judged, counts.met, counts.holds
 
 
 def _every(rows: Rows) -> list[VerdictRow]:
@@ -195,10 +193,10 @@ def sets_table(board: Arena, paths: Mapping[str, Path]) -> str:
     return _markdown(lines)
 
 
-def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int = 1) -> str:
-    """Return in Markdown which methods are best for people that training has not seen.
+def persons_table(answers: Iterable[PaperAnswer], project: Project) -> str:
+    """Return in Markdown which method is best for people that training has not seen.
 
-    The best that may be cited follows where none of these may. A star marks settings that printed
+    The best that may be cited follows where it may not. A star marks settings that printed
     numbers chose.
     """
     lines: list[Iterable[object]] = [
@@ -207,10 +205,8 @@ def persons_table(answers: Iterable[PaperAnswer], project: Project, first: int =
     for found in (one for answer in answers for one in answer.persons):
         by_print = {each.method for each in found.lines if project.method(each.method).by_print}
         order = sorted(found.lines, key=lambda line: line.rank_apart)
-        best, others = order[:first], order[first:]
-        if all(line.method in by_print for line in best):
-            best += [line for line in others if line.method not in by_print][:1]
-        for line in best:
+        citable = [line for line in order if line.method not in by_print]
+        for line in dict.fromkeys([*order[:1], *citable[:1]]):
             ranks = f"{line.rank_mixed} to {line.rank_apart} of {len(found.lines)}"
             star = r" \*" * (line.method in by_print)
             lines.append(
