@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from ldlrepro.arena.advice import recommend
-from ldlrepro.arena.standings import tables
+from ldlrepro.arena.standings import Standings, lines, read, tables
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.judge.judging import Judge
 from ldlrepro.judge.tallies import tally
@@ -584,6 +584,18 @@ def test_a_phone_shows_which_method_to_use_on_a_data_set_and_how_sure_that_is(br
     assert f"Use {leader}, " in answer
     assert f"folds cannot tell {sure} other methods" in answer
     context.close()
+
+
+def test_the_arena_is_shown_for_one_kind_of_data_set(page: Any, reference: Any) -> None:
+    page.goto(address(reference[0], "#/leaderboard"))
+    settle(page)
+    page.locator("#leaders").select_option("of the family yeast")
+    shown = page.locator("[data-leaders]:visible")
+    assert shown.count() == 1
+    paths = tables(PROJECT.root, PROJECT.root / "reference")
+    board = Standings(read(paths), PROJECT.families).on(n for n in paths if n.startswith("yeast"))
+    assert shown.locator("tbody th").first.inner_text() == lines(board)[0]["method"]
+    assert "10 public sets of one family" in shown.inner_text()
 
 
 def test_what_goes_on_to_the_right_fades_until_it_is_scrolled_to_its_end(browser, reference):

@@ -22,6 +22,7 @@ from ldlrepro.arena.standings import (
     Standings,
     behind_the_mean,
     cpu_seconds,
+    lines,
     read,
     sentence,
     tables,
@@ -380,12 +381,23 @@ def test_a_set_counts_when_every_method_has_run():
     assert list(found.losses.index) == ["p", "q", "r"]
 
 
-def test_an_algorithm_of_python_ldl_counts_when_it_has_run_on_every_set():
-    begun = board({"p": {"A": 0.2, "Theirs": 0.1}, "q": {"A": 0.2}})
+@pytest.mark.parametrize("name", ["Theirs", "CatBoost"])
+def test_a_method_that_setup_does_not_install_counts_when_it_has_run_on_every_set(name):
+    begun = board({"p": {"A": 0.2, name: 0.1}, "q": {"A": 0.2}})
     assert list(begun.losses.index) == ["p", "q"]
-    assert "Theirs, default" not in begun.losses
-    assert "algorithms of python-ldl, 1." in sentence(begun)
-    assert "Theirs, default" in board({"p": {"Theirs": 0.1}, "q": {"Theirs": 0.1}}).losses
+    assert f"{name}, default" not in begun.losses
+    assert f"they have not run on all sets: {name}." in sentence(begun)
+    assert f"{name}, default" in board({"p": {name: 0.1}, "q": {name: 0.1}}).losses
+
+
+def test_few_families_give_a_leader_and_no_interval():
+    found = board({name: {"A": 0.2} for name in "pqrs"})
+    assert found.table["low"].notna().all()
+    some = found.on("pq")
+    assert some.table["low"].isna().all()
+    assert {line["95% interval"] for line in lines(some)} == {""}
+    assert "over 2 public sets of 2 families" in sentence(some)
+    assert "So few families cannot tell how sure that is." in sentence(some)
 
 
 def test_defaults_that_often_lose_to_the_mean_are_named():

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from ldl.comparison.contenders import MEAN
 from ldl.comparison.result import titled
 from ldl.comparison.search import KINDS
 from ldl.metrics import BETTER, better
-from ldlrepro.arena.toolbox import FAMILY
+from ldlrepro.arena.toolbox import FAMILY, OPTIONAL
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.verdicts import listed
 
@@ -37,6 +37,8 @@ SELDOM = 0.1
 """Share of data sets on which an estimator may be worse than the training mean by default."""
 CLEAR = 0.01
 """Share of the training mean's loss that is clearly more."""
+ENOUGH = 4
+"""Families from which on draws of them tell how sure a rating is."""
 DRAWS, SEED = 500, 2026
 """Drawn sets of families behind each interval."""
 
@@ -81,15 +83,20 @@ class Standings:
             low = ", ".join(name for name in BETTER if better(name) == "lower")
             raise UserError(f"only losses are compared over several data sets. Choose from: {low}")
 
+    def on(self, datasets: Iterable[str]) -> Standings:
+        """Return the standings on some of the data sets."""
+        return replace(self, rows=self.rows[self.rows["dataset"].isin(list(datasets))])
+
     @cached_property
     def unfinished(self) -> list[str]:
         """Data sets on which some method has not run, and which do not count for that.
 
-        Algorithms of python-ldl are not waited for.
+        Methods of packages that `make setup` does not install are not waited for.
         """
-        ours = self.rows[self.rows["family"] != FAMILY]
-        ran = ours.groupby("dataset")["method"].nunique()
-        return sorted(ran[ran < ours["method"].nunique()].index)
+        absent = (self.rows["family"] == FAMILY) | self.rows["method"].isin(OPTIONAL)
+        awaited = self.rows[~absent]
+        ran = awaited.groupby("dataset")["method"].nunique()
+        return sorted(ran[ran < awaited["method"].nunique()].index)
 
     @cached_property
     def counted(self) -> pd.DataFrame:
@@ -178,6 +185,8 @@ class Standings:
         draws = Counter(tuple(sorted(generator.choice(names, len(names)))) for _ in range(DRAWS))
         drawn = np.repeat([self.elo(draw) for draw in draws], list(draws.values()), axis=0)
         low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+        if len(names) < ENOUGH:
+            low = high = np.full(len(low), np.nan)
         elo = self.elo(names).round(TIED)
         ahead = drawn - drawn[:, [elo.argmax()]]
         wins = self.wins(names)
@@ -259,12 +268,13 @@ def best_of_each(lines: Iterable[Row]) -> list[Row]:
 
 
 def lines(board: Standings) -> list[dict[str, str]]:
-    """Return a line for each method and kind, the best first."""
+    """Return a line for each method and kind, the best first; few families give no interval."""
+    few = len(board.by_family) < ENOUGH
     return [
         {
             "method": row["method"],
             "elo": f"{row['elo']:.0f}",
-            "95% interval": f"{row['low']:.0f} to {row['high']:.0f}",
+            "95% interval": "" if few else f"{row['low']:.0f} to {row['high']:.0f}",
             "gain over mean": f"{row['gain']:.0%}",
             "families led": f"{row['leads']:.0f}",
             "CPU s": f"{row['cost_s']:.2g}",
@@ -291,13 +301,17 @@ def rivals(board: Standings) -> tuple[Row, list[Row], list[Row]]:
 def sentence(board: Standings) -> str:
     """Say who leads, by how much, at what cost, and how sure that is."""
     first, near, others = rivals(board)
+    families = len(board.by_family)
+    of = f"{families} families" if families > 1 else "one family"
     said = (
         f"{spoken(first['method'])} wins most often over {len(board.losses)} public "
-        f"sets of {len(board.by_family)} families. Its {titled(board.measure)} is "
+        f"sets of {of}. Its {titled(board.measure)} is "
         f"{first['gain']:.0%} below that of the training mean (geometric mean over families); "
         f"search and fit take {first['cost_s']:.2g} s of CPU time. "
     )
-    if near:
+    if families < ENOUGH:
+        said += "So few families cannot tell how sure that is."
+    elif near:
         said += (
             f"Of {len(others)} other methods {len(near)} cannot be told from it: "
             f"{listed([method_of(row['method']) for row in near])}. Each is ahead in more than "
@@ -305,7 +319,7 @@ def sentence(board: Standings) -> str:
         )
     else:
         said += "It leads in nearly all draws of such families."
-    if len(board.by_family) > 3:
+    if families >= ENOUGH:
         leads, rho = board.halves
         said += (
             " Two halves of the families order the methods alike (rank correlation "
@@ -315,10 +329,7 @@ def sentence(board: Standings) -> str:
         said += f" Not counted, for not every method has run: {', '.join(board.unfinished)}."
     late = set(board.rows["method"]) - set(board.counted["method"])
     if late:
-        said += (
-            f" Not counted yet, for they have not run on all sets: algorithms of {FAMILY}, "
-            f"{len(late)}."
-        )
+        said += f" Not counted yet, for they have not run on all sets: {listed(sorted(late))}."
     return said
 
 

@@ -22,6 +22,8 @@ ALGORITHMS = (
 )
 SECONDS = 30.0
 """CPU seconds that a fit may take; after one that took longer, the other folds are not tried."""
+OPTIONAL = ("CatBoost",)
+"""Methods whose packages `make setup` does not install."""
 
 
 def contenders() -> dict[str, Contender]:

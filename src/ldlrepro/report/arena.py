@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.arena import standings
@@ -50,9 +51,37 @@ def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
     return [{name: row[name] for name in shown} for row in rows]
 
 
+@dataclass(frozen=True)
+class Leaders:
+    """The first methods on all data sets, or on one kind of them."""
+
+    kind: str
+    said: str
+    lines: list[dict[str, str]]
+    intervals: list[str]
+    """Drawings, one a line."""
+
+
+def leaders(
+    board: standings.Standings, kinds: Mapping[str, Sequence[str]], first: int
+) -> list[Leaders]:
+    """Return who leads on all data sets, then on each kind that some of them are of."""
+    there = list(board.losses.index)
+    some = {kind: [name for name in there if name in names] for kind, names in kinds.items()}
+    boards = {f"all {len(there)}": board} | {
+        kind: board.on(names) for kind, names in some.items() if 0 < len(names) < len(there)
+    }
+    return [
+        Leaders(kind, standings.sentence(one), leading(one, first), intervals(one, first))
+        for kind, one in boards.items()
+    ]
+
+
 def intervals(board: standings.Standings, first: int) -> list[str]:
     """Draw the rating of each of these methods in its interval; a line marks the forest's."""
     rows = standings.best_of_each(board.table.to_dict("records"))[:first]
+    if len(board.by_family) < standings.ENOUGH:
+        return [""] * len(rows)
     least, most = min(row["low"] for row in rows), max(row["high"] for row in rows)
 
     def place(elo: float) -> float:

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldl import metrics
-from ldlrepro.arena.standings import sentence
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import tally
 from ldlrepro.report import conclusions, reasons, subjects, written
-from ldlrepro.report.arena import intervals, leading, standing, trade_off
+from ldlrepro.report.arena import leaders, standing, trade_off
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     MEASURE_TITLES,
@@ -36,7 +35,7 @@ from ldlrepro.report.documents import (
     relative,
 )
 from ldlrepro.report.figures import write_figure
-from ldlrepro.report.leaderboard import all_standings, board_data, collect
+from ldlrepro.report.leaderboard import all_standings, board_data, collect, kinds
 from ldlrepro.report.record_views import record_data, shared
 from ldlrepro.report.tables import Grid, PageTables, page_tables, percent
 from ldlrepro.train.records import OK
@@ -91,9 +90,7 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "contradictions": contradicting,
         "boards": boards,
         "arena": arena,
-        "arena_sentence": sentence(arena) if arena else "",
-        "arena_lines": leading(arena, LED) if arena else [],
-        "arena_intervals": intervals(arena, LED) if arena else [],
+        "leaders": leaders(arena, kinds(content.project, content.arena), LED) if arena else [],
         "arena_picture": trade_off(arena) if arena else "",
         "board_data": packed(board_data(board, boards)),
     }

@@ -405,7 +405,7 @@ def board_data(board: Board, boards: Sequence[Standings]) -> dict[str, Any]:
         "under": {name: _under(board, name) for _, name in board.protocols()},
         "failed": [[*unit, datasets] for unit, datasets in board.failed.items()],
         "families": dict(board.project.families),
-        "kinds": list(_kinds(board).items()),
+        "kinds": list(kinds(board.project, [e.dataset for e in board.entries]).items()),
         "floors": FLOORS,
         "least": LEAST,
         "start": {"measure": MEASURE, "protocol": _first_protocol(board, boards)},
@@ -416,17 +416,16 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
 
 
-FEW_ROWS, FEW_LABELS = 1000, 6
+SIZES = {"rows": ("n", 1000), "features": ("q", 100), "labels": ("c", 6)}
+"""What a data set has few or many of: its field in the shape, and how many are few."""
 
 
-def _kinds(board: Board) -> dict[str, list[str]]:
+def kinds(project: Project, names: Iterable[str]) -> dict[str, list[str]]:
     """Return kinds of data set that a reader may want alone, with their members."""
-    known = {one.id: one for one in board.project.data_sets}
-    used = [
-        known[name] for name in dict.fromkeys(e.dataset for e in board.entries) if name in known
-    ]
+    known = {one.id: one for one in project.data_sets}
+    used = [known[name] for name in dict.fromkeys(names) if name in known]
     kinds = {"with persons": [one.id for one in used if one.names_persons]}
-    for what, few, size in (("rows", FEW_ROWS, "n"), ("labels", FEW_LABELS, "c")):
+    for what, (size, few) in SIZES.items():
         counts = {one.id: getattr(one.shape, size) for one in used if one.shape}
         counts = {name: count for name, count in counts.items() if count is not None}
         kinds[f"of at most {few} {what}"] = [name for name, count in counts.items() if count <= few]

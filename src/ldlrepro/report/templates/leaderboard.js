@@ -1,4 +1,9 @@
 "use strict";
+document.getElementById("leaders")?.addEventListener("change", ({ target }) => {
+  for (const table of document.querySelectorAll("[data-leaders]")) table.hidden = table.dataset.leaders !== target.value;
+  dispatchEvent(new Event("resize")); // other tables, other widths
+});
+
 (async () => {
   if (!document.getElementById("board-data")) return;
   const data = await unpacked("board-data");
