@@ -279,12 +279,20 @@ _WRAPPED: tuple[tuple[str, str, str, Setting, Space], ...] = (
         "catboost.CatBoostRegressor",
         {
             "loss_function": "MultiRMSE",
-            "iterations": 200,
+            "iterations": 50,
+            "depth": 3,
+            "border_count": 64,
+            "learning_rate": 0.3,
             "verbose": False,
             "thread_count": 1,
             "allow_writing_files": False,
         },
-        {"learning_rate": (0.03, 0.1, 0.3), "depth": (3, 6), "l2_leaf_reg": (1.0, 10.0)},
+        {
+            "iterations": (50, 100, 200),
+            "learning_rate": (0.03, 0.1, 0.3),
+            "depth": (2, 3, 6),
+            "l2_leaf_reg": (1.0, 10.0),
+        },
     ),
     (
         "MLP",
