@@ -398,6 +398,8 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
         ("how long does it take", "#/about/run/time", "ldlrepro status PAPER"),
         ("cluster", "#/about/run/cluster", "profiles/slurm"),
         ("why is it worse", "#/about/doubt", "ldlrepro explain"),
+        ("errata", "#/about/doubt", "docs/errata.md"),
+        ("docker", "#/about/run/again", "envs/Dockerfile"),
         ("What is KL", "#/about/measures", "Kullback-Leibler"),
         ("what is Chebyshev", "#/about/measures", "max_j"),
         ("MLflow", "#/about/run/mlflow", "ldlrepro ui"),

@@ -58,7 +58,7 @@ BEST = {"kind": "best", "methods": ["Mine", "Rival"]}
 
 def test_it_holds_partly_where_more_than_half_do_and_names_the_others():
     claim = judge(BEST, sets(0.3, 0.4, 0.1))
-    assert (claim.verdict, claim.measured, claim.evidence) == (PARTLY, "2 of 3", "not: 2 kl")
+    assert (claim.verdict, claim.measured, claim.evidence) == (PARTLY, "2 of 3", "against it: 2 kl")
 
 
 def test_it_says_what_comes_out_by_the_readings_that_judge_where_that_differs():
@@ -68,10 +68,10 @@ def test_it_says_what_comes_out_by_the_readings_that_judge_where_that_differs():
     ((same,), (other,)) = (
         claim_rows(paper, evidence, sets(*rival)) for rival in ((0.3, 0.1, 0.5), (0.1, 0.1, 0.4))
     )
-    assert same.evidence == "not: 2 kl"
+    assert same.evidence == "against it: 2 kl"
     assert (other.verdict, other.measured) == (PARTLY, "2 of 3")
     told = "By the readings that judge the numbers it fails, 1 of 3"
-    assert other.evidence == f"not: 2 kl. {told}"
+    assert other.evidence == f"against it: 2 kl. {told}"
 
 
 def test_methods_are_compared_on_the_folds_that_judge_most_numbers_of_a_data_set():
@@ -138,7 +138,7 @@ def test_an_advantage_is_compared_between_data_sets():
     test = {**BEST, "values": ["a"]}
     assert judge({**test, "kind": "larger_advantage"}, rows).verdict == HOLDS
     claim = judge({**test, "kind": "smaller_advantage"}, rows)
-    assert (claim.verdict, claim.evidence) == (FAILS, "not: a (50.0%) and b (10.0%)")
+    assert (claim.verdict, claim.evidence) == (FAILS, "against it: a (50.0%) and b (10.0%)")
 
 
 CURVE = {"4b": {(50, 20): 0.1, (100, 20): 0.09}}
@@ -150,7 +150,7 @@ def test_a_fact_of_an_experiment_has_limits_on_both_sides():
     claim = judge({"kind": "checks", "checks": [check]}, experiments=facts)
     assert (claim.verdict, claim.evidence) == (
         FAILS,
-        "not: ratio is 5, expected at least 2 and at most 4",
+        "against it: ratio is 5, expected at least 2 and at most 4",
     )
 
 
@@ -160,7 +160,7 @@ def test_a_claim_waits_for_all_of_its_checks_and_says_what_is_there():
     missing = {"figure": "4b", "from": [50, 20], "to": [200, 20], "at_least": 0}
     claim = judge({"kind": "checks", "checks": [there, against, missing]}, curves=CURVE)
     assert (claim.verdict, claim.measured) == (UNTESTED, "")
-    assert claim.evidence.startswith("so far 1 of 2 hold (not: change in %")
+    assert claim.evidence.startswith("so far 1 of 2 hold (against it: change in %")
     assert claim.evidence.endswith("not measured: change in % from 50, 20 to 200, 20 in Figure 4b")
 
 
@@ -209,7 +209,7 @@ def test_wins_ties_and_losses_are_those_at_the_printed_digits():
     claim = judge(test, rows)
     assert claim.measured == "1 win, 0 ties, 2 losses"
     assert claim.verdict == PARTLY
-    assert claim.evidence == "not: 1 kl Rival (loss, in print a tie)"
+    assert claim.evidence == "against it: 1 kl Rival (loss, in print a tie)"
     rows[0] = row("Mine", 0.1, 0.4, dataset="0")
     assert judge(test, rows).verdict == FAILS
     claim = judge({**test, "counts": [0, 1, 2]}, rows)

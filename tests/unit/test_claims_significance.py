@@ -79,7 +79,7 @@ def test_a_worse_rank_fails_and_is_shown():
     claim = sets(3, mine=0.3).judge(**{**RANKS, "methods": ["Rival", "Mine"]})
     assert claim.verdict == HOLDS
     claim = sets(3, mine=0.3).judge(**RANKS)
-    assert (claim.verdict, claim.evidence) == (FAILS, f"{SPLITS}. not: kl Rival (ranks 2 and 1)")
+    assert (claim.verdict, claim.evidence) == (FAILS, f"{SPLITS}. against it: kl Rival (ranks 2 and 1)")
 
 
 def test_significance_needs_enough_data_sets_and_says_how_many():
@@ -97,7 +97,7 @@ def test_a_better_rank_alone_is_not_significant():
     assert made.judge(**RANKS).verdict == HOLDS
     claim = made.judge(**RANKS, significant="all")
     assert (claim.verdict, claim.printed, claim.datasets) == (FAILS, "0 of 1", 7)
-    assert claim.evidence.startswith(f"{SPLITS}. not: kl Rival (p 0.")
+    assert claim.evidence.startswith(f"{SPLITS}. against it: kl Rival (p 0.")
 
 
 # ---------------------------------------------------------------------- pairs
@@ -109,7 +109,7 @@ def test_pairs_count_data_sets_on_both_sides_and_name_the_others():
     made.add("x", "Rival", 0.2, [0.2])
     claim = made.judge(**PAIRS)
     assert (claim.verdict, claim.printed, claim.measured) == (PARTLY, "3 of 3", "2 of 3")
-    assert (claim.evidence, claim.datasets) == ("not: x kl", 3)
+    assert (claim.evidence, claim.datasets) == ("against it: x kl", 3)
 
 
 FOLDS = [0.10, 0.12, 0.11, 0.13, 0.10]
@@ -119,8 +119,8 @@ FOLDS = [0.10, 0.12, 0.11, 0.13, 0.10]
     ("gap", "verdict", "evidence"),
     [
         (0.05, HOLDS, ""),
-        (-0.05, FAILS, ". not: d kl (behind, p "),
-        (0.001, FAILS, ". not: d kl (p 0."),
+        (-0.05, FAILS, ". against it: d kl (behind, p "),
+        (0.001, FAILS, ". against it: d kl (p 0."),
     ],
 )
 def test_over_folds_only_a_clear_difference_counts(gap, verdict, evidence):

@@ -216,7 +216,7 @@ def _by_record(on_paper: tuple[int, int, int], here: tuple[int, int, int]) -> st
 def _in_words(here: Count) -> str:
     more = len(here.exceptions) - 8
     shown = "; ".join([*here.exceptions[:8], *([f"and {more} more"] if more > 0 else [])])
-    return ". ".join(part for part in (here.note, shown and f"not: {shown}") if part)
+    return ". ".join(part for part in (here.note, shown and f"against it: {shown}") if part)
 
 
 # ---------------------------------------------------------------------- tests
@@ -330,7 +330,7 @@ def _so_far(of: int, exceptions: Sequence[str], missing: Sequence[str]) -> str:
     if len(missing) == of:
         return f"not measured: {missing[0]}" + (f", and {of - 1} more" if of > 1 else "")
     there = of - len(missing)
-    failing = f" (not: {'; '.join(exceptions)})" if exceptions else ""
+    failing = f" (against it: {'; '.join(exceptions)})" if exceptions else ""
     held = there - len(exceptions)
     return f"so far {held} of {there} hold{failing}; not measured: {'; '.join(missing)}"
 
