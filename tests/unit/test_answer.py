@@ -50,7 +50,9 @@ def whole_answer() -> PaperAnswer:
             unit(rows=[fold(0), failed], scores={"kl": [0.1 + 0.2, math.nan]}, files=[record]),
             unit("rf@n_estimators=9", source=REFERENCE),
         ],
-        claims=[ClaimRow("demo", "a", "RF first", "holds partly", "3 of 3", "2 of 3", "against it: toy")],
+        claims=[
+            ClaimRow("demo", "a", "RF first", "holds partly", "3 of 3", "2 of 3", "against it: toy")
+        ],
         curves=[
             Curve("5", "depth", "kl", "max_depth", "share", [CurvePoint(0.2, 2, [1 / 3])], 10),
             Curve("6", "size", "kl", "trees", "", [CurvePoint(None, "sqrt", [])], 10),

@@ -79,7 +79,10 @@ def test_a_worse_rank_fails_and_is_shown():
     claim = sets(3, mine=0.3).judge(**{**RANKS, "methods": ["Rival", "Mine"]})
     assert claim.verdict == HOLDS
     claim = sets(3, mine=0.3).judge(**RANKS)
-    assert (claim.verdict, claim.evidence) == (FAILS, f"{SPLITS}. against it: kl Rival (ranks 2 and 1)")
+    assert (claim.verdict, claim.evidence) == (
+        FAILS,
+        f"{SPLITS}. against it: kl Rival (ranks 2 and 1)",
+    )
 
 
 def test_significance_needs_enough_data_sets_and_says_how_many():

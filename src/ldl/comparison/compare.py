@@ -156,41 +156,60 @@ class Arena:
         tasks = [Task(X, D, train, test, *shared) for train, test in outer]
         kept = self._kept(tasks)
         contenders, left_out = self._in_order(tasks, kept)
-        begun = clock.monotonic()
-        limit = FOR_ONE * self._for_defaults / self.folds
-        self._say(f"defaults of {len(contenders)} methods in {self.folds} folds")
-        found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS, limit)
-        wall = (clock.monotonic() - begun) * self.workers
-        cpu = sum(_cost(each) * self.folds for each in found.values())
+        found, pace = self._with_defaults(contenders, tasks, kept)
         leaders = self._leaders(contenders, found, kept)
-        left = max(0.0, self.time - (clock.monotonic() - self.started)) * self.workers
-        pace = min(1.0, cpu / wall)  # CPU seconds in a second of this machine, which may be busy
-        seconds = _shares(
-            {one.name: self.settings * _cost(found[one.name]) for one in leaders},
-            FOR_TUNING * pace * left / (self.folds + 1),
-        )
+        costs = {one.name: self.settings * _cost(found[one.name]) for one in leaders}
+        seconds = _shares(costs, FOR_TUNING * pace * self._left() / (self.folds + 1))
         self._say(f"tuning of {', '.join(one.name for one in leaders)}")
         found |= self._searched(leaders, tasks, kept, seconds=seconds)
-        late = [one for one in contenders if one.name not in found]
-        if late:
-            self._say(f"defaults of {len(late)} slower methods, as far as time allows")
-        limit = max(0.0, LATEST * self.time - (clock.monotonic() - self.started)) * self.workers
-        found |= self._searched(late, tasks, kept, LATEST, limit / (2 * self.folds))
-        unfinished = [one.name for one in late if one.name not in found]
-        left_out |= dict.fromkeys(unfinished, "too little time")
+        found |= self._late([one for one in contenders if one.name not in found], tasks, kept)
+        late = [one.name for one in contenders if one.name not in found]
+        left_out |= dict.fromkeys(late, "too little time")
         entries = [
             Entry(one, found[one.name], one in leaders) for one in contenders if one.name in found
         ]
         result = Comparison(X, D, outer, self.measure, entries, left_out)
         winner = next(entry for entry in entries if entry.name == result.winner)
-        every = np.arange(len(X))
         budget = seconds[winner.name] if winner.tuned else 0.0
-        whole = replace(tasks[0], train=every, test=every[:1], seconds=budget)
-        self._say(f"{winner.name} on all rows")
-        last: Job = (f"{winner.name}.all", winner.contender, whole, kept, math.inf)
-        ((_, final),) = self._run([last], 1)
-        settings = final.found["tuned"].settings[0][1]
+        settings = self._on_all_rows(winner.contender, replace(tasks[0], seconds=budget), kept)
         return replace(result, settings=settings, random_state=self.random_state)
+
+    def _with_defaults(
+        self, contenders: Sequence[Contender], tasks: Sequence[Task], kept: Path | None
+    ) -> tuple[dict[str, list[Searched]], float]:
+        """Return what each method finds with its defaults, and the pace of this machine.
+
+        The pace is how many CPU seconds a second of a worker has, which may be busy.
+        """
+        self._say(f"defaults of {len(contenders)} methods in {self.folds} folds")
+        begun = clock.monotonic()
+        limit = FOR_ONE * self._for_defaults / self.folds
+        found = self._searched(contenders, tasks, kept, FOR_TRIALS + FOR_DEFAULTS, limit)
+        wall = (clock.monotonic() - begun) * self.workers
+        cpu = sum(_cost(each) * self.folds for each in found.values())
+        return found, min(1.0, cpu / wall)
+
+    def _late(
+        self, contenders: Sequence[Contender], tasks: Sequence[Task], kept: Path | None
+    ) -> dict[str, list[Searched]]:
+        """Return what methods find for whose defaults there was no time before the tuning."""
+        if contenders:
+            self._say(f"defaults of {len(contenders)} slower methods, as far as time allows")
+        limit = self._left(LATEST) / (2 * self.folds)
+        return self._searched(contenders, tasks, kept, LATEST, limit)
+
+    def _left(self, share: float = 1.0) -> float:
+        """Return the seconds that all workers have until this share of the time is over."""
+        return max(0.0, share * self.time - (clock.monotonic() - self.started)) * self.workers
+
+    def _on_all_rows(self, winner: Contender, task: Task, kept: Path | None) -> dict[str, Any]:
+        """Return the settings that are chosen for the winner with all rows of a task."""
+        every = np.arange(len(task.X))
+        self._say(f"{winner.name} on all rows")
+        whole = replace(task, train=every, test=every[:1])
+        job: Job = (f"{winner.name}.all", winner, whole, kept, math.inf)
+        ((_, final),) = self._run([job], 1)
+        return final.found["tuned"].settings[0][1]
 
     def _leaders(
         self,

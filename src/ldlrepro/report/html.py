@@ -219,7 +219,8 @@ ALSO = {
     "Why is a number worse?": "better miss misses verdict errata errors",
     "How long does it take? How much time?": "hours minutes",
     "How do I run it on a cluster?": "SLURM",
-    "How do I install it? How do I reproduce a paper?": "setup download start snakemake docker container",
+    "How do I install it? How do I reproduce a paper?": "setup download start snakemake docker "
+    "container",
     "Where are the raw predictions?": "parquet download",
     "How do I see the runs in MLflow?": "tracking artifacts",
     "Does it use a GPU?": "card CUDA photographs images",
