@@ -155,25 +155,35 @@ class Standings:
         """Return how often the method of a row beats that of a column, families counting alike."""
         return np.sum([self.wins_in[name] for name in families], axis=0)
 
-    def elo(self, families: Sequence[str]) -> np.ndarray:
-        """Return Elo ratings: the Bradley-Terry model's strengths for the wins on families.
+    @cached_property
+    def strengths(self) -> np.ndarray:
+        """Logarithms of the strengths of the Bradley-Terry model for the wins on all families."""
+        names = list(self.by_family.index)
+        return self._strengths(names, np.zeros(len(self.losses.columns)))
 
-        The likelihood of the logarithms of strengths is concave, so Newton's steps find its top.
+    def elo(self, families: Sequence[str]) -> np.ndarray:
+        """Return Elo ratings for the wins on families."""
+        rating = 400.0 / math.log(10) * self._strengths(families, self.strengths)
+        return np.asarray(rating - rating[list(self.losses.columns).index(BASE)] + BASE_ELO)
+
+    def _strengths(self, families: Sequence[str], logs: np.ndarray) -> np.ndarray:
+        """Climb from logarithms of strengths to those whose likelihood is highest.
+
+        Their likelihood is concave, so Newton's steps find its top.
         """
         wins = self.wins(families) + 0.1  # nobody wins or loses without end
         np.fill_diagonal(wins, 0.0)
-        games, logs = wins + wins.T, np.zeros(len(wins))
+        games = wins + wins.T
         for _ in range(100):
             chances = 1 / (1 + np.exp(logs[None, :] - logs[:, None]))
             slope = wins.sum(axis=1) - (games * chances).sum(axis=1)
             curved = games * chances * (1 - chances)
             curvature = np.diag(curved.sum(axis=1)) - curved + 1 / len(wins)  # the sum stays zero
             step = np.linalg.solve(curvature, slope)
-            logs += step / max(1.0, np.abs(step).max())
-            if np.abs(step).max() < 1e-9:
+            logs = logs + step / max(1.0, np.abs(step).max())
+            if np.abs(step).max() < 1e-6:
                 break
-        rating = 400.0 / math.log(10) * logs
-        return np.asarray(rating - rating[list(self.losses.columns).index(BASE)] + BASE_ELO)
+        return logs
 
     @cached_property
     def table(self) -> pd.DataFrame:
