@@ -96,6 +96,13 @@ def test_a_met_number_that_does_not_hold_says_why(uri, why, evidence, yardsticks
     assert client_of(uri).get_experiment_by_name(PAPER).tags["holds"] == f"{holds} judged"
 
 
+def test_a_run_without_a_judged_number_counts_none(uri):
+    sync(PAPER, TITLE, [make_unit()], uri, rows=[printed("kl", "7", "misprint")])
+    tags = only_run(uri).data.tags
+    assert tags["holds"] == "–"
+    assert "hold" not in tags["mlflow.note.content"]
+
+
 def test_a_reference_run_has_no_artifacts_and_says_what_to_type_for_them(uri):
     local = make_unit("lrr")
     sync(
@@ -155,6 +162,17 @@ def test_a_table_that_prints_no_kl_begins_with_what_it_prints_the_best_first(uri
         f"metrics.`{name}`" for name in ("cosine", "cosine_std", "cosine_printed")
     ]
     assert state["orderByAsc"] is False
+
+
+def test_the_names_of_a_table_are_whole():
+    units = [make_unit(), make_unit("forest@min_samples_split=20,max_depth=5")]
+    wide = {}
+    for view in saved_views(units, [printed("kl", "0.16", "worse")]).values():
+        if view[0] == "{":
+            widths = json.loads(json.loads(view)["state"])["columnWidths"]
+            wide[json.loads(view)["name"]] = widths["attributes.`Run Name`"]
+    assert wide["movie (ten_fold)"] == 130
+    assert wide["movie (ten_fold), all runs"] > 7 * len(units[1].method)
 
 
 def test_a_failed_fold_marks_the_run_and_withholds_its_mean(uri):

@@ -108,7 +108,7 @@ def unit_run(
     ``own`` are the ids of the user's methods. Times are those of folds that ran one after another.
     """
     rows = list(rows)
-    cells = _cells(unit, rows)
+    cells = [row for row in rows if row.unit_key == unit.key and row.measured is not None]
     role = _role(unit, cells, own)
     start = min((_ms(row.started_at) for row in unit.rows if row.started_at), default=None)
     passed = list(accumulate(row.fit_s + row.predict_s for row in unit.rows))
@@ -134,8 +134,13 @@ def unit_run(
     )
 
 
-def _cells(unit: UnitScores, rows: Iterable[VerdictRow]) -> list[VerdictRow]:
-    return [row for row in rows if row.unit_key == unit.key and row.measured is not None]
+def cells_by_unit(rows: Iterable[VerdictRow]) -> dict[str, list[VerdictRow]]:
+    """Return the printed numbers that units are judged by, by the keys of the units."""
+    cells: dict[str, list[VerdictRow]] = {}
+    for row in rows:
+        if row.measured is not None:
+            cells.setdefault(row.unit_key, []).append(row)
+    return cells
 
 
 def _role(unit: UnitScores, cells: Sequence[VerdictRow], own: Collection[str]) -> str:
@@ -312,6 +317,7 @@ def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) ->
     }
     for unit in units:
         tables.setdefault((unit.protocol, unit.dataset), []).append(unit)
+    cells = cells_by_unit(rows)
     printed, whole, others = {}, {}, {}
     for (protocol, dataset), shown in tables.items():
         key, title = f"{protocol}-{dataset}", f"{dataset} ({protocol})"
@@ -319,11 +325,10 @@ def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) ->
         better = _printed_measures(rows, protocol, dataset, known)
         measures = better or dict.fromkeys(known, "lower")
         state = partial(_view_state, protocol, dataset, measures, bool(better))
-        cells = {unit.key: _cells(unit, rows) for unit in shown}
-        names = {unit.key: len(_name(unit, cells[unit.key], rows)) for unit in shown}
-        longest = max(names.values())
+        names = {unit.key: len(_name(unit, cells.get(unit.key, []), rows)) for unit in shown}
+        longest = max(names.values(), default=0)
         if better:
-            of_printed = max((names[unit] for unit in names if cells[unit]), default=0)
+            of_printed = max((names[unit] for unit in names if unit in cells), default=0)
             printed[key, title] = state([CONTROL, OTHER], of_printed)
             whole[f"{key}-all", f"{title}, all runs"] = state([CONTROL], longest)
         else:

@@ -22,6 +22,7 @@ from ldlrepro.track.layout import (
     TrackedRun,
     address_of,
     artifacts_run,
+    cells_by_unit,
     content_sha256,
     existing,
     is_unavailable,
@@ -166,10 +167,7 @@ def outdated(
     with _runs_to_read(paper, tracking_uri) as (_, found):
         if found is None:
             return None
-        cells: dict[str, list[VerdictRow]] = {}
-        for row in rows:
-            if row.measured is not None:
-                cells.setdefault(row.unit_key, []).append(row)
+        cells = cells_by_unit(rows)
         return [
             unit.key
             for unit in units
