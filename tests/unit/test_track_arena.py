@@ -74,6 +74,9 @@ def test_a_second_sync_writes_nothing_and_a_changed_table_only_what_changed(reco
     changed = rows[rows["method"] == "AAKNN"]["kind"].nunique()
     counts = sync_arena(records, uri, tmp_path)
     assert (counts.superseded, counts.unchanged) == (changed, count - changed)
+    doubled = runs_of_arena(uri)["AAKNN, default"].data
+    assert doubled.metrics["kl_gain_percent"] < 0
+    assert "% above that of the training mean" in doubled.tags["mlflow.note.content"]
 
 
 def test_the_verb_syncs_the_arena_and_its_page_is_offered(records, uri, checkout, capsys):

@@ -92,7 +92,8 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
     }
     note = [
         f"`{method}`, {kind}, on `{dataset}` in the arena, where all methods have the same tuning: "
-        f"KL {gain:.0f}% below that of the training mean, over {len(rows)} folds.",
+        f"KL {abs(gain):.0f}% {'above' if gain < 0 else 'below'} that of the training mean, over "
+        f"{len(rows)} folds.",
         f"\nIts predictions, computed again: `ldlrepro arena {dataset} --predictions FILE.parquet`",
         "\nBeside the other methods: `ldlrepro recommend`\n\nMeans, ± the deviation over folds:\n",
     ]
