@@ -29,7 +29,7 @@ WIDTH = 1400
 CELLS = """() => {
   const edge = document.querySelector(".ag-center-cols-viewport").getBoundingClientRect().right;
   const all = [...document.querySelectorAll(".ag-header-cell, .ag-center-cols-container .ag-cell")];
-  const seen = all.filter((cell) => cell.getAttribute("col-id").startsWith("tags."))
+  const seen = all.filter((cell) => /^(metrics|tags)\\./.test(cell.getAttribute("col-id")))
     .map((cell) => ({ cell, text: cell.innerText.trim(), box: cell.getBoundingClientRect() }));
   const whole = ({ cell, box }) => {
     const inside = cell.querySelector(".ag-cell-value, [role=columnheader]");
@@ -135,13 +135,22 @@ def test_the_saved_view_of_a_table_lists_its_methods_the_best_first(address, pag
     shown = names_in(page)
     keep("mlflow-table")
     assert shown == sorted(KL, key=KL.__getitem__)
-    columns = ["KL", "KL in print", "KL off by", "KL verdict", "why", "holds", "done"]
+    columns = ["kl", "kl_std", "kl_printed", "kl_off_percent", "KL verdict", "why", "holds", "done"]
     cells = page.evaluate(CELLS)
     assert [text for text, _ in cells[: len(columns)]] == columns
     assert {text for text, whole in cells if not whole} == set()
     shown = {text for text, _ in cells}
-    assert {"0.0500 ± 0.0010", "reproduced", "not printed", "a run meets it", "3 of 3"} < shown
+    assert {"0.05", "0.001", "reproduced", "not printed", "a run meets it", "3 of 3"} < shown
     assert not page.get_by_text("Override saved view").is_visible()
+
+
+def test_a_click_on_a_head_sorts_by_size(address, page) -> None:
+    page.goto(f"{address}/#/experiments/1/runs?viewStateShareKey=paper-faces")
+    names_in(page)
+    page.get_by_role("columnheader", name="kl_off_percent").first.click()
+    page.get_by_text("Sort: kl_off_percent").wait_for()
+    page.reload()  # the address has the order
+    assert names_in(page)[:3] == ["mean", "maxent", "knn"]
 
 
 def test_the_description_of_a_run_stands_there_whole(address, page) -> None:

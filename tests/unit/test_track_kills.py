@@ -55,7 +55,7 @@ def sync_and_die(uri: str, call: str, nth: int) -> None:
 def test_two_syncs_at_once_lose_and_double_nothing(uri):
     assert in_processes(sync_all, [(uri, 20), (uri, 20)]) == [0, 0]
     names = Counter(run.info.run_name for run in runs_of(uri, view=3))
-    assert names == {f"method_{i:02d}, ten_fold": 1 for i in range(20)}
+    assert names == {f"method_{i:02d}": 1 for i in range(20)}
 
 
 def test_four_first_contacts_with_a_fresh_store_all_succeed(tmp_path):

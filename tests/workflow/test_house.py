@@ -174,8 +174,8 @@ BINARY = re.compile(
 IN_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){16,}")
 # Screenshots of MLflow, the only pictures that are not drawn.
 SCREENSHOTS = {
-    "compare": "4bf3f7906263e8cfdab07ff867fd49e4b1151b2384580c36bcca4b85b1a17b7f",
-    "table": "f89f3bc79b7835108bd3154888723da700a0b250a740808e8e92be54717867b5",
+    "compare": "01cd85e8eaccf9ac9fbb433cdc04db384f1711b4579d384bc6d80891acfdb2d8",
+    "table": "b8b6ed3a437c192493a21cbf7ba4f998cdab5ba3b3dea3b50a7f50b90564f8de",
 }
 
 

@@ -11,15 +11,19 @@ from ldl import metrics
 from ldl.comparison.contenders import MEAN
 from ldlrepro.track.layout import (
     CONTROL,
+    DEVIATION_DIGITS,
     LAYOUT,
+    MEAN_DIGITS,
     OTHER,
     TrackedRun,
     chosen,
     mean_and_deviation,
+    metric_column,
     named_views,
     rounded,
     sha256,
     table_state,
+    tag_column,
     title_of,
 )
 from ldlrepro.track.sync import Progress, SyncCounts, sync_runs
@@ -29,9 +33,8 @@ if TYPE_CHECKING:
 
 ARENA = "arena"
 TITLE = "The arena: every method on every public data set, with equal tuning"
+FIRST_COLUMNS = ("kl", "kl_std", "kl_gain_percent", "fit_seconds")
 COSTS = ("fit", "predict", "search")
-FIRST_COLUMNS = ("KL", "KL gain", "CPU s of a fit", "kind")
-"""The columns that a table begins with."""
 
 
 def sync_arena(
@@ -47,10 +50,13 @@ def sync_arena(
     for dataset, path in tables.items():
         source = "local" if path.is_relative_to(local) else "reference"
         runs += arena_runs(dataset, pd.read_csv(path, keep_default_na=False), source)
-    others = (title_of(name) for name in metrics.BETTER if name != "kl")
-    shown = [*FIRST_COLUMNS, *others, "source"]
+    others = (name for name in metrics.BETTER if name != "kl")
+    shown = [metric_column(name) for name in (*FIRST_COLUMNS, *others)] + [tag_column("source")]
+    longest_name = max(len(run.name) for run in runs)
     views = {
-        (f"{ARENA}-{dataset}", dataset): table_state(f"params.dataset = '{dataset}'", "kl", shown)
+        (f"{ARENA}-{dataset}", dataset): table_state(
+            f"params.dataset = '{dataset}'", "kl", shown, longest_name
+        )
         for dataset in tables
     }
     counts = SyncCounts()
@@ -72,7 +78,11 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
     dataset, method, kind = name
     scores = {measure: list(rows[measure]) for measure in metrics.BETTER}
     means = {measure: float(np.mean(values)) for measure, values in scores.items()}
-    spreads = {f"{measure}_std": float(np.std(scores[measure], ddof=1)) for measure in scores}
+    spreads = {
+        f"{measure}_std": rounded(float(np.std(values, ddof=1)), DEVIATION_DIGITS)
+        for measure, values in scores.items()
+    }
+    gain = 100 * (1 - means["kl"] / floor)
     # A method that could not be fitted has scores, those of the training mean, and no times.
     timed = rows[rows["fit_s"] != ""]
     costs = {
@@ -80,22 +90,20 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
         for cost in COSTS
         if len(timed)
     }
-    shown = {measure: mean_and_deviation(scores[measure]) for measure in scores}
-    seconds = f"{costs['fit_seconds']:.2g}" if costs else "–"
-    first = (shown["kl"], f"{1 - means['kl'] / floor:.0%}", seconds, kind)
     note = [
         f"`{method}`, {kind}, on `{dataset}` in the arena, where all methods have the same tuning: "
-        f"KL {first[1]} below that of the training mean, over {len(rows)} folds.",
+        f"KL {abs(gain):.0f}% {'above' if gain < 0 else 'below'} that of the training mean, over "
+        f"{len(rows)} folds.",
         f"\nIts predictions, computed again: `ldlrepro arena {dataset} --predictions FILE.parquet`",
         "\nBeside the other methods: `ldlrepro recommend`\n\nMeans, ± the deviation over folds:\n",
     ]
-    note += [f"- {title_of(measure)}: {text}" for measure, text in shown.items()]
+    note += [f"- {title_of(name)}: {mean_and_deviation(scores[name])}" for name in scores]
     errors = [error for error in rows["error"] if error]
-    summary = {**means, **spreads, **costs}
+    summary = {**means, **spreads, **costs, "kl_gain_percent": round(gain, 1)}
     return TrackedRun(
         key="/".join([ARENA, *name]),
         content=sha256(f"{LAYOUT} {source} {floor}\n{rows.to_csv(index=False)}".encode()),
-        name=f"{method}, {kind}, {dataset}",
+        name=f"{method}, {kind}",
         files=[],
         failed=bool(errors),
         params={
@@ -103,15 +111,14 @@ def _run(name: tuple[str, str, str], rows: pd.DataFrame, floor: float, source: s
             **{"family": str(rows["family"].iloc[0]), "folds": str(len(rows))},
             **chosen("settings", list(rows["settings"])),
         },
-        metrics=[(measure, rounded(value), 0, 0) for measure, value in summary.items()]
+        seconds=float(timed[["fit_s", "predict_s"]].astype(float).to_numpy().sum()),
+        metrics=[(name, rounded(value, MEAN_DIGITS), 0, 0) for name, value in summary.items()]
         + [
             (f"fold/{measure}", rounded(value), 0, int(fold))
             for measure, values in scores.items()
             for fold, value in zip(rows["fold"], values, strict=True)
         ],
-        tags={title_of(measure): text for measure, text in shown.items()}
-        | dict(zip(FIRST_COLUMNS, first, strict=True))
-        | {"source": source, "role": CONTROL if method == MEAN else OTHER}
+        tags={"source": source, "role": CONTROL if method == MEAN else OTHER}
         | {"mlflow.note.content": "\n".join(note)}
         | ({"error": errors[0]} if errors else {}),
     )

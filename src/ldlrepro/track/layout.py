@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
 
-LAYOUT = 14
+LAYOUT = 15
 """Part of every content hash: raise it when names or meanings below change, and all is resent."""
 
 PROVENANCE = ("data", "folds", "spec", "code", "lock")
@@ -35,6 +36,8 @@ NOT_SHOWN = {"random_state", "n_jobs"}
 LONGEST_PARAM, LONGEST_TAG = 6000, 8000
 DIGITS, DECIMALS = 6, 12
 """Significant digits of a metric, and the decimals where rounding noise begins."""
+MEAN_DIGITS, DEVIATION_DIGITS = 4, 3
+"""Significant digits of what a run table shows."""
 SMALL = 0.01
 """Mean below which four decimals say too little."""
 CURVE_POINTS = 250
@@ -43,23 +46,18 @@ VIEW_TAG = "mlflow.sharedViewState."
 """Where MLflow's run table keeps saved views, as the page itself writes them."""
 FIRST_VIEW_TAG = "mlflow.ldlrepro.firstView"
 """The view of an experiment that a reader sees first. The list hides tags with this beginning."""
-WIDTHS = {
-    **{"print": 100, "by": 95, "verdict": 100, "why": 110, "done": 85, "holds": 80},
-    **{"gain": 85, "fit": 120, "kind": 90, "source": 90},
-}
-"""Last word of a column -> its width in a run table, in pixels. All others are means."""
-WIDTH_OF_A_MEAN = 150
-PINNED = {"attributes.`Run Name`": 195, "runDateAndNestInfo": 145}
-"""MLflow's own first columns, name and age, and their widths."""
+AGE_WIDTH, LEAST_WIDTH = 130, 85
+WIDTHS = {"name": 130, "verdict": 100, "why": 172, "holds": 70, "done": 80}
+"""Last word of a column -> its least width in a run table, in pixels; of all others LEAST_WIDTH."""
+LETTER, MARGIN, MARGIN_OF_A_NAME = 7, 24, 50
+"""Width of a letter, and of what is beside a head and beside the name of a run."""
 # Without it MLflow offers its pages for language models until somebody chooses the others.
 TRAINING = "workflowType=machine_learning"
 PRINTED, OWN, CONTROL, OTHER = "printed", "own", "control", "other"
 """Roles of a run. A table shows what is printed and the user's own; its view *all runs* the others
 too, but for controls."""
-NOT_PRINTED = ["–", "–", "not printed", "–", "–"]
-"""Stand in for printed number, difference, verdict, why not, and what holds."""
-ELSEWHERE = ["–", "–", "other row"]
-"""The same, where another run of the method is judged by this number."""
+NOT_PRINTED, ELSEWHERE = "not printed", "other row"
+"""Stand in for a verdict; the second, where another run of the method is judged by the number."""
 FIRST = ("kl", "mae")
 """Measures that a table is sorted by, if it prints one of them; the smaller, the better."""
 ABOUT = {
@@ -80,7 +78,9 @@ class TrackedRun:
     files: list[Path]
     failed: bool = False
     start_ms: int | None = None
-    end_ms: int | None = None
+    """None where the record has no times: then it is when the run is written."""
+    seconds: float = 0.0
+    """How long fit and prediction of all folds took."""
     params: dict[str, str] = field(default_factory=dict)
     metrics: list[tuple[str, float, int, int]] = field(default_factory=list)
     """Name, value, time stamp in ms, step."""
@@ -105,14 +105,14 @@ def unit_run(
 ) -> TrackedRun:
     """Return the run that holds a unit's record, and what ``rows`` print of it beside it.
 
-    ``own`` are the ids of the user's methods.
+    ``own`` are the ids of the user's methods. Times are those of folds that ran one after another.
     """
     rows = list(rows)
     cells = [row for row in rows if row.unit_key == unit.key and row.measured is not None]
     role = _role(unit, cells, own)
-    spans = [_span_ms(row) for row in unit.rows]
-    start = min((s for s, _ in spans if s), default=None)
-    end = max((e for _, e in spans if e), default=None)
+    start = min((_ms(row.started_at) for row in unit.rows if row.started_at), default=None)
+    passed = list(accumulate(row.fit_s + row.predict_s for row in unit.rows))
+    ends = [(start or 0) + int(1000 * seconds) for seconds in passed]
     identity = dict(zip(("protocol", "dataset", "method"), unit.ids, strict=True))
     return TrackedRun(
         key=unit.key,
@@ -122,17 +122,25 @@ def unit_run(
         files=list(unit.files) if unit.source == LOCAL else [],
         failed=any(row.status == FAILED for row in unit.rows),
         start_ms=start,
-        end_ms=end,
+        seconds=passed[-1],
         params=identity | _params(unit.rows),
-        metrics=_metrics(unit, _printed_metrics(cells), [e or 0 for _, e in spans], end or 0)
-        + _curve_metrics(unit, end),
+        metrics=_metrics(unit, _printed_metrics(cells), ends) + _curve_metrics(unit, ends[-1]),
         tags=_first_tags(unit, cells, rows)
         | {"done": _folds_done(unit), "role": role}
-        | _score_tags(unit, cells)
+        | {f"{title_of(cell.metric)} verdict": cell.verdict for cell in reversed(cells)}
         | {"source": unit.source}
         | {"mlflow.note.content": _description(unit, cells, role)}
         | _tags(unit.rows),
     )
+
+
+def cells_by_unit(rows: Iterable[VerdictRow]) -> dict[str, list[VerdictRow]]:
+    """Return the printed numbers that units are judged by, by the keys of the units."""
+    cells: dict[str, list[VerdictRow]] = {}
+    for row in rows:
+        if row.measured is not None:
+            cells.setdefault(row.unit_key, []).append(row)
+    return cells
 
 
 def _role(unit: UnitScores, cells: Sequence[VerdictRow], own: Collection[str]) -> str:
@@ -146,8 +154,7 @@ def _role(unit: UnitScores, cells: Sequence[VerdictRow], own: Collection[str]) -
 def _name(unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictRow]) -> str:
     """Return the name that the paper prints, if it prints one: what tells runs of one view apart.
 
-    A protocol beside the paper's own is named, and a variant where another run has the same name.
-    A table without a view has a column of data sets.
+    A variant is named where another run of the view has the same name.
     """
     method, setting = unit.method, ""
     if cells:
@@ -156,12 +163,11 @@ def _name(unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictR
         same = (r for r in rows if (r.method, r.setting, r.protocol, r.unit_dataset) == place)
         variant = unit.method.partition("@")[2] if len({row.unit_key for row in same}) > 1 else ""
         method, setting = cell.method + f" ({variant})" * bool(variant), cell.setting
-    beside = unit.protocol.removeprefix(rows[0].paper if rows else "").removeprefix("_")
-    return ", ".join(filter(None, [setting, method, beside]))
+    return ", ".join(filter(None, [setting, method]))
 
 
 def _printed_metrics(cells: Sequence[VerdictRow]) -> dict[str, float]:
-    """Return printed numbers and relative differences; of several tables, those of the first.
+    """Return printed numbers and differences in percent; of several tables, those of the first.
 
     Where other seeds ran, our numbers are over all of them, as in the verdict.
     """
@@ -169,9 +175,10 @@ def _printed_metrics(cells: Sequence[VerdictRow]) -> dict[str, float]:
     for cell in reversed(cells):
         found[f"{cell.metric}_printed"] = float(cell.printed)
         if cell.difference is not None:
-            found[f"{cell.metric}_difference"] = round(cell.difference, 4)
+            found[f"{cell.metric}_off_percent"] = round(100 * cell.difference, 1)
         if cell.seeds and cell.measured is not None and cell.measured_std is not None:
-            found |= {cell.metric: cell.measured, f"{cell.metric}_std": cell.measured_std}
+            found[cell.metric] = rounded(cell.measured, MEAN_DIGITS)
+            found[f"{cell.metric}_std"] = rounded(cell.measured_std, DEVIATION_DIGITS)
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
@@ -198,34 +205,26 @@ def title_of(measure: str) -> str:
     return measure.upper() if len(measure) < 4 else measure.replace("_", " ").capitalize()
 
 
-def _first_columns(measure: str) -> list[str]:
-    """Return the tags that a table begins with."""
-    title = title_of(measure)
-    return [title, f"{title} in print", f"{title} off by", f"{title} verdict", "why", "holds"]
-
-
 def _first_tags(
     unit: UnitScores, cells: Sequence[VerdictRow], rows: Sequence[VerdictRow]
 ) -> dict[str, str]:
-    """Return what a reader looks for first, rounded: run pages and tables begin with it."""
+    """Return what a reader looks for first: run pages begin with it."""
     printed = _printed_measures(rows, unit.protocol, unit.dataset, unit.scores)
     measure = _first_measure(printed or unit.scores)
-    shown = _ours(unit, measure, cells)
     cell = next((cell for cell in cells if cell.metric == measure), None)
     if cell:
+        verdict = cell.verdict
         why = KINDS[cell.reason_kind] if cell.reason_kind else ", ".join(cell.marks) or "–"
-        beside = [cell.printed, _percent(cell), cell.verdict, why, _holding(cells)]
-    elif cells:
-        beside = [*ELSEWHERE, "–", _holding(cells)]
     else:
-        beside = NOT_PRINTED * bool(rows)
-    names = zip(_first_columns(measure), [shown, *beside], strict=False)
-    return {name: text for name, text in names if text}
+        verdict, why = ELSEWHERE if cells else NOT_PRINTED, "–"
+    holds = _holding(cells) or "–"
+    return {f"{title_of(measure)} verdict": verdict, "why": why, "holds": holds} if rows else {}
 
 
 def _holding(cells: Sequence[VerdictRow]) -> str:
-    """Return how many of the judged numbers of a run hold."""
-    return f"{sum(cell.holds for cell in cells)} of {sum(c.verdict in JUDGED for c in cells)}"
+    """Return how many of the judged numbers of a run hold; '' where none is judged."""
+    judged = sum(cell.verdict in JUDGED for cell in cells)
+    return f"{sum(cell.holds for cell in cells)} of {judged}" if judged else ""
 
 
 def mean_and_deviation(values: Sequence[float]) -> str:
@@ -253,13 +252,6 @@ def _percent(cell: VerdictRow) -> str:
     return "" if cell.difference is None else f"{100 * cell.difference:+z.1f}%"
 
 
-def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
-    """Return what is read in a table: means with standard deviations, and verdicts."""
-    tags = {f"{title_of(cell.metric)} verdict": cell.verdict for cell in reversed(cells)}
-    shown = {name: _ours(unit, name, cells) for name in unit.scores}
-    return tags | {title_of(name): text for name, text in shown.items() if text}
-
-
 def _folds_done(unit: UnitScores) -> str:
     return f"{sum(row.status == OK for row in unit.rows)} of {len(unit.rows)}"
 
@@ -270,8 +262,9 @@ def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> st
     ran = f"It ran as `{method}` on `{dataset}` under `{protocol}`, {_folds_done(unit)} folds."
     if unit.source != LOCAL:
         ran += (
-            " It is a reference record, without artifacts. To have them, type "
-            f"`ldlrepro run {protocol} {dataset} {method} --inputs`, and sync again."
+            "\n\nThis is a reference record, whose files are not in MLflow. To get record and "
+            f"predictions, type `ldlrepro run {protocol} {dataset} {method} --inputs`, "
+            "and sync again."
         )
     if not cells:
         beside = f"Beside the other methods: `ldlrepro leaderboard --protocol {protocol}`"
@@ -290,12 +283,13 @@ def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> st
     ]
     paragraphs = [
         f"{title_of(first.metric)} is {first.measured:.4g} here{over and f', the mean{over}'}. "
-        f"In print it is {first.printed} ({_percent(first) or 'zero'}): {first.verdict}. "
-        f"**{_holding(cells)} judged numbers hold.**",
+        f"In print it is {first.printed} ({_percent(first) or 'zero'}): {first.verdict}."
+        + f" **{_holding(cells)} judged numbers hold.**"
+        * bool(_holding(cells)),
         f'{why} `ldlrepro explain "{first.cell}"`',
-        ran,
         f"Means{over}, ± the deviation over {folds}:",
         "\n".join(lines),
+        ran,
     ]
     return "\n\n".join(paragraphs)
 
@@ -303,14 +297,12 @@ def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> st
 def artifacts_run(paper: str, artifacts: Sequence[Path], plans: Sequence[TrackedRun]) -> TrackedRun:
     """Return one more run, which carries the tables and figures of the whole paper."""
     hashes = sorted(f"{path.name} {sha256(existing(path).read_bytes())}" for path in artifacts)
-    end = max((plan.end_ms for plan in plans if plan.end_ms), default=None)
     return TrackedRun(
         key=f"{paper}: tables and figures",
         content=sha256("\n".join([str(LAYOUT), *hashes]).encode()),
         name=f"{paper}: tables and figures",
         files=list(artifacts),
-        start_ms=end,
-        end_ms=end,
+        start_ms=max((plan.start_ms for plan in plans if plan.start_ms), default=None),
     )
 
 
@@ -320,22 +312,27 @@ def saved_views(units: Sequence[UnitScores], rows: Sequence[VerdictRow] = ()) ->
     Tables with printed numbers come first, as the paper has them, and then these with all runs.
     """
     keys = {unit.key for unit in units}
-    measures: dict[tuple[str, str], list[str]] = {
+    tables: dict[tuple[str, str], list[UnitScores]] = {
         (row.protocol, row.unit_dataset): [] for row in rows if row.unit_key in keys
     }
     for unit in units:
-        known = measures.setdefault((unit.protocol, unit.dataset), [])
-        known += [name for name in unit.scores if name not in known]
+        tables.setdefault((unit.protocol, unit.dataset), []).append(unit)
+    cells = cells_by_unit(rows)
     printed, whole, others = {}, {}, {}
-    for (protocol, dataset), known in measures.items():
+    for (protocol, dataset), shown in tables.items():
         key, title = f"{protocol}-{dataset}", f"{dataset} ({protocol})"
+        known = list(dict.fromkeys(name for unit in shown for name in unit.scores))
         better = _printed_measures(rows, protocol, dataset, known)
-        state = partial(_view_state, protocol, dataset, better or dict.fromkeys(known, "lower"))
+        measures = better or dict.fromkeys(known, "lower")
+        state = partial(_view_state, protocol, dataset, measures, bool(better))
+        names = {unit.key: len(_name(unit, cells.get(unit.key, []), rows)) for unit in shown}
+        longest = max(names.values(), default=0)
         if better:
-            printed[key, title] = state([CONTROL, OTHER])
-            whole[f"{key}-all", f"{title}, all runs"] = state([CONTROL])
+            of_printed = max((names[unit] for unit in names if unit in cells), default=0)
+            printed[key, title] = state([CONTROL, OTHER], of_printed)
+            whole[f"{key}-all", f"{title}, all runs"] = state([CONTROL], longest)
         else:
-            others[key, title] = state([CONTROL])
+            others[key, title] = state([CONTROL], longest)
     return named_views(printed | whole | others)
 
 
@@ -356,34 +353,58 @@ def named_views(states: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str
 
 
 def _view_state(
-    protocol: str, dataset: str, better: Mapping[str, str], without: Iterable[str]
+    protocol: str,
+    dataset: str,
+    better: Mapping[str, str],
+    prints: bool,
+    without: Iterable[str],
+    longest_name: int,
 ) -> dict[str, Any]:
     """Return the state of a run table, without the runs of some roles.
 
-    MLflow puts metrics before tags, and cuts numbers off. So a table has tags alone, whose numbers
-    are rounded. Columns that no run has are not shown.
+    Its numbers are metrics, for MLflow sorts no tags.
     """
     first = _first_measure(better)
-    shown = [*(_first_columns(first) if first else []), "done"]
-    shown += [title_of(name) for name in better if name != first]
+    shown = [metric_column(first), metric_column(f"{first}_std")] if first else []
+    if prints:
+        shown += [metric_column(f"{first}_printed"), metric_column(f"{first}_off_percent")]
+        shown += [tag_column(name) for name in (f"{title_of(first)} verdict", "why", "holds")]
+    shown += [tag_column("done"), *(metric_column(name) for name in better if name != first)]
     where = f"params.protocol = '{protocol}' AND params.dataset = '{dataset}'"
     where += "".join(f" AND tags.role != '{role}'" for role in without)
     ascending = better.get(first) != "higher"
-    return table_state(where, first, [*shown, "source"], ascending)
+    return table_state(where, first, [*shown, tag_column("source")], longest_name, ascending)
+
+
+def metric_column(name: str) -> str:
+    return f"metrics.`{name}`"
+
+
+def tag_column(name: str) -> str:
+    return f"tags.`{name}`"
 
 
 def table_state(
-    where: str, measure: str, tags: Sequence[str], ascending: bool = True
+    where: str,
+    measure: str,
+    columns: Sequence[str],
+    longest_name: int,
+    ascending: bool = True,
 ) -> dict[str, Any]:
-    """Return the state of a run table with these tags, sorted by a measure."""
-    widths = {f"tags.`{tag}`": WIDTHS.get(tag.split()[-1], WIDTH_OF_A_MEAN) for tag in tags}
+    """Return the state of a run table with these columns, sorted by a measure."""
+    names = {"attributes.`Run Name`": max(WIDTHS["name"], MARGIN_OF_A_NAME + LETTER * longest_name)}
+    widths = names | {"runDateAndNestInfo": AGE_WIDTH}
+    for column in columns:
+        head = column.split("`")[1]
+        least = WIDTHS.get(head.split()[-1], LEAST_WIDTH)
+        widths[column] = max(least, MARGIN + LETTER * len(head))
     return {
         "searchFilter": where,
-        "orderByKey": f"metrics.`{measure}`" if measure else "attributes.start_time",
+        "orderByKey": metric_column(measure) if measure else "attributes.start_time",
         "orderByAsc": ascending,
-        "selectedColumns": list(widths),
-        "columnOrder": [*PINNED, *widths],
-        "columnWidths": PINNED | widths,
+        "selectedColumns": list(columns),
+        "columnOrder": list(widths),
+        "columnWidths": widths,
     }
 
 
@@ -418,7 +439,7 @@ def chosen(name: str, values: Sequence[str]) -> dict[str, str]:
 
 
 def _metrics(
-    unit: UnitScores, printed: Mapping[str, float], ends_ms: Sequence[int], end_ms: int
+    unit: UnitScores, printed: Mapping[str, float], ends_ms: Sequence[int]
 ) -> list[tuple[str, float, int, int]]:
     """Return means, standard deviations, what is printed, costs, and fold values.
 
@@ -440,10 +461,10 @@ def _metrics(
             if math.isfinite(value)
         ]
         if np.isfinite(values).all():
-            summary[name] = float(np.mean(values))
+            summary[name] = rounded(float(np.mean(values)), MEAN_DIGITS)
             if len(values) > 1:
-                summary[f"{name}_std"] = float(np.std(values, ddof=1))
-        kinds = (f"{name}_printed", f"{name}_difference")
+                summary[f"{name}_std"] = rounded(float(np.std(values, ddof=1)), DEVIATION_DIGITS)
+        kinds = (f"{name}_printed", f"{name}_off_percent")
         summary |= {kind: printed[kind] for kind in kinds if kind in printed}
     summary |= printed
     timed = [row for row in rows if row.status == OK]
@@ -453,15 +474,15 @@ def _metrics(
     summary["peak_mb"] = max(row.peak_mb for row in rows)
     summary["folds_ok"] = len(timed)
     summary["folds_failed"] = sum(row.status == FAILED for row in rows)
-    return [(name, rounded(value), end_ms, 0) for name, value in summary.items()] + by_fold
+    return [(name, rounded(value), ends_ms[-1], 0) for name, value in summary.items()] + by_fold
 
 
-def rounded(value: float) -> float:
+def rounded(value: float, digits: int = DIGITS) -> float:
     """Return a number to read; the records have all of its digits.
 
     The run table cuts 2.26e-16 off to "2.26": rounding noise must be zero there.
     """
-    return float(f"{round(float(value), DECIMALS):.{DIGITS}g}")
+    return float(f"{round(float(value), DECIMALS):.{digits}g}")
 
 
 def curve_metrics(text: str, at_ms: int, suffix: str = "") -> list[tuple[str, float, int, int]]:
@@ -476,11 +497,11 @@ def curve_metrics(text: str, at_ms: int, suffix: str = "") -> list[tuple[str, fl
     ]
 
 
-def _curve_metrics(unit: UnitScores, end: int | None) -> list[tuple[str, float, int, int]]:
+def _curve_metrics(unit: UnitScores, end_ms: int) -> list[tuple[str, float, int, int]]:
     found = []
     for row in unit.rows:
         name = FoldName(unit.key, row.repeat, row.fold).file
-        points = curve_metrics(row.curve, end or 0, f"/{name}") if row.status == OK else []
+        points = curve_metrics(row.curve, end_ms, f"/{name}") if row.status == OK else []
         by_name: dict[str, list[Any]] = {}
         for point in points:
             by_name.setdefault(point[0], []).append(point)
@@ -517,15 +538,11 @@ def _error_tags(rows: Sequence[FoldRow]) -> dict[str, str]:
     }
 
 
-def _span_ms(row: FoldRow) -> tuple[int | None, int | None]:
-    """Return start and end of a fold; None where the row has no start."""
-    if not row.started_at:
-        return None, None
-    started = datetime.fromisoformat(row.started_at)
+def _ms(started_at: str) -> int:
+    started = datetime.fromisoformat(started_at)
     if started.tzinfo is None:
         started = started.replace(tzinfo=UTC)
-    start = int(started.timestamp() * 1000)
-    return start, start + int((row.fit_s + row.predict_s) * 1000)
+    return int(started.timestamp() * 1000)
 
 
 def _joined(values: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ from ldlrepro.track.layout import (
     TrackedRun,
     address_of,
     artifacts_run,
+    cells_by_unit,
     content_sha256,
     existing,
     is_unavailable,
@@ -47,7 +48,7 @@ UNIT_TAG, CONTENT_TAG, SUPERSEDED_TAG = "ldlrepro.unit", "content_sha256", "supe
 LIVE_TAG = "ldlrepro.live"
 FINAL_STATES = {"FINISHED", "FAILED"}
 RUNS_PER_PAGE = 1000
-NOTE = "**Views** (top right) has one for each data set; *all runs* adds what is not printed."
+NOTE = "The menu at the top right has all tables."
 
 Progress = Callable[[int, int], None]
 Found = dict[str, list[Any]]
@@ -166,10 +167,7 @@ def outdated(
     with _runs_to_read(paper, tracking_uri) as (_, found):
         if found is None:
             return None
-        cells: dict[str, list[VerdictRow]] = {}
-        for row in rows:
-            if row.measured is not None:
-                cells.setdefault(row.unit_key, []).append(row)
+        cells = cells_by_unit(rows)
         return [
             unit.key
             for unit in units
@@ -273,7 +271,8 @@ def _write(client: Any, experiment: str, plan: TrackedRun) -> str:
     for path in plan.files:
         existing(path)
     tags = plan.tags | {UNIT_TAG: plan.key, CONTENT_TAG: plan.content}
-    run = client.create_run(experiment, plan.start_ms, tags, plan.name).info.run_id
+    info = client.create_run(experiment, plan.start_ms, tags, plan.name).info
+    run = info.run_id
     for path in plan.files:
         client.log_artifact(run, str(path))
     # The client splits what is more than one request may hold.
@@ -282,7 +281,8 @@ def _write(client: Any, experiment: str, plan: TrackedRun) -> str:
     if digest := plan.tags.get("data_sha256"):
         data = Dataset(plan.params["dataset"], digest[:36], "ldlrepro", plan.params["dataset"])
         client.log_inputs(run, datasets=[DatasetInput(data)])
-    client.set_terminated(run, "FAILED" if plan.failed else "FINISHED", plan.end_ms)
+    end_ms = info.start_time + int(1000 * plan.seconds)
+    client.set_terminated(run, "FAILED" if plan.failed else "FINISHED", end_ms)
     return run
 
 
