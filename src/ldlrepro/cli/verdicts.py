@@ -218,12 +218,14 @@ def _list_cells(args: argparse.Namespace, rows: Sequence[VerdictRow], said: str)
 
 
 def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
+    from ldlrepro.judge.verdicts import percent
+
     reason = f"[{reasons[row.reason]}]" if row.reason in reasons else ""
     return {
         "cell": row.cell,
         "printed": f"{row.printed}±{row.printed_std}" if row.printed_std else row.printed,
         "measured": "" if row.measured is None else f"{row.measured:.4f}",
-        "difference": "" if row.difference is None else f"{row.difference:+z.1%}",
+        "difference": percent(row.difference),
         "remarks": ", ".join([*row.marks, *filter(None, [reason])]),
         "source": row.source,
         "reason": row.reason,

@@ -21,7 +21,7 @@ import numpy as np
 from ldlrepro.catalogue.claims import KINDS
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import LOCAL, UnitScores
-from ldlrepro.judge.verdicts import JUDGED, VerdictRow
+from ldlrepro.judge.verdicts import JUDGED, VerdictRow, percent
 from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
@@ -250,7 +250,7 @@ def _ours(unit: UnitScores, measure: str, cells: Sequence[VerdictRow]) -> str:
 
 
 def _percent(cell: VerdictRow) -> str:
-    return "" if cell.difference is None else f"{100 * cell.difference:+z.1f}%"
+    return percent(cell.difference)
 
 
 def _score_tags(unit: UnitScores, cells: Sequence[VerdictRow]) -> dict[str, str]:
