@@ -85,7 +85,10 @@ def gate(args: argparse.Namespace) -> int:
     takes("paper", nargs="*", help="papers; default: only renew the checksums"),
 )
 def record(args: argparse.Namespace) -> int:
-    """Renew reference/ from complete results, and the checksums of reference/ and papers/."""
+    """Renew reference/ from complete results, and the checksums of reference/ and papers/.
+
+    Files there that something else has changed are refused.
+    """
     from ldlrepro import experiments
     from ldlrepro.arena.runs import ARENA, keep
     from ldlrepro.audit.seals import refuse_changed, seal
@@ -110,7 +113,8 @@ def record(args: argparse.Namespace) -> int:
     asked_for = {unit.key for paper in project.papers for unit in plan.units(paper)}
     if dropped := drop_unplanned(reference, asked_for):
         say("dropped, because no paper asks for them: " + ", ".join(dropped))
-    say(f"checksums: {', '.join(map(str, seal(project.root)))}")
+    for told in seal(project.root):
+        say(paragraph(told))
     return 0
 
 
