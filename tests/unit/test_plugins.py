@@ -306,7 +306,11 @@ def test_a_measure_that_cannot_be_used_is_told_why(folder, old, new, message):
     ("old", "new", "message"),
     [
         ("class Mine(LDLEstimator)", "class Mine", "does not derive from LDLEstimator.*Regression"),
-        ("def _fit(self, X, D):", "def _fit(self, X, D)", "expected ':'"),
+        (
+            "def _fit(self, X, D):",
+            "def _fit(self, X, D)",
+            r"SyntaxError: expected ':' .*line \d+\)\.$",
+        ),
         (
             "shift: float = 0.0",
             "shifts: float = 0.0",
