@@ -81,6 +81,10 @@ def test_any_common_form_of_a_table_reads_alike(table, checkout):
         ("a,b\n1,2\n1,2,3\n", "read as a table: line 3 has 3 cells where 2 are expected"),
         ("a,b\n1,2,3\n1,2,3\n", "line 2 has 3 cells where 2 are expected"),
         ("a,a\n1,2\n", "two columns are called 'a'"),
+        (
+            "1;0;1\n2;0,5;0,5\n",
+            "names of the 3 columns must stand. Put a line above it, such as x1;x2;x3",
+        ),
         ('a,b\n1,2\n"1,2\n', "line 3 has a quotation mark that is never closed"),
     ],
 )
