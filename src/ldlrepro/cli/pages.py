@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, judge_here, plan_here
-from ldlrepro.cli.output import paragraph
+from ldlrepro.cli.output import counted, paragraph
 from ldlrepro.cli.verb import FRONT_PAGE, OF_WORKFLOW, PAPER, PAPERS, takes, verb
 from ldlrepro.core.progress import say, waiting
 
@@ -169,7 +170,8 @@ def export(args: argparse.Namespace) -> int:
     out = args.crate or HERE.results / "crate" / args.paper
     with waiting(f"packing {args.paper}"):
         count = write_crate(judge, judge.project.paper(args.paper), out)
-    say(f"{args.paper}: {count} units in {out}; check it with `rocrate-validator validate`")
+    say(f"{args.paper}: {counted(count, 'unit')} in {out}")
+    say(f"To check the archive: rocrate-validator validate {shlex.quote(str(out))}")
     return 0
 
 

@@ -44,6 +44,7 @@ def compare(args: argparse.Namespace) -> int:
     measured = [experiments.place(HERE.results, args.paper, name) for name in answer.experiments]
     write_seals(place.parent, HERE, answer.units, [*written, place, *measured])
     say(f"{args.paper}: {len(answer.rows)} cells, {len(written)} files in {place.parent}")
+    say(f"What holds: ldlrepro verdicts {args.paper}")
     return 0
 
 
