@@ -75,6 +75,29 @@ def of_readings(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+def of_folds(paper: str, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Say which folds printed digits tell: of a method on all data sets, and of how many rows."""
+    from ldlrepro.experiments.printed_digits import NONE_FITS
+    from ldlrepro.judge.verdicts import listed
+
+    found = [row for rows in tables.values() for row in rows]
+    rows = [row for row in found if "data set" in row]
+    # What a method's data sets say together replaces what each says.
+    of_method = {row["method"]: row for row in [*rows, *(row for row in found if row not in rows)]}
+    told = [
+        {
+            "told": f"{method} ran on {row.get('folds')}",
+            "likely": f"{method} likely ran on {row.get('folds')}",
+            NONE_FITS: f"no folds fit {method}",
+        }.get(row["verdict"], f"the folds of {method} cannot be told")
+        for method, row in of_method.items()
+    ]
+    counts = Counter(row["verdict"].partition(":")[0] for row in rows)
+    by_rows = listed([f"{number} {verdict}" for verdict, number in counts.most_common()])
+    each = f" Of its {len(rows)} rows, each by itself: {by_rows}." * (len(rows) > 1)
+    return f"By the printed digits of {paper}, {'; '.join(told)}.{each}"
+
+
 def of_status(row: Mapping[str, Any], cores: int) -> str:
     """Say how much has run here, and how long the rest takes."""
     from ldlrepro.judge.verdicts import listed

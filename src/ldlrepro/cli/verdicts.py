@@ -458,11 +458,11 @@ def protocols(args: argparse.Namespace) -> int:
         return 0
     said = (
         "This looks at test rows, so it is a diagnosis and not a result: docs/protocols.md. Folds "
-        f"fit a row if they explain {FITS:.0%} of its printed numbers. Seeds of the runner-up that "
-        "are as strong give the chance to be wrong, with n seeds at least 1 / (n + 1). Up to "
-        f"{TOLD:.0%} the folds are told, up to {LIKELY:.0%} likely."
+        f"fit a row if they explain {FITS:.0%} of its printed numbers. The chance to be wrong is "
+        "the share of seeds under the runner-up's folds that are as strong; with n seeds it is at "
+        f"least 1 / (n + 1). Up to {TOLD:.0%} the folds are told, up to {LIKELY:.0%} likely."
     )
-    print(f"{paragraph(said)}\n")
+    print(f"{paragraph(openings.of_folds(paper.id, tables))}\n")
     for title, rows in tables.items():
         print(f"{title}:")
         kept = [name for name in rows[0] if name in FIRST_OF_FOLDS or name not in LEFT_TO_JSON]
@@ -470,4 +470,5 @@ def protocols(args: argparse.Namespace) -> int:
         shown = sum(name in FIRST_OF_FOLDS for name in kept)
         show(args, [{name: row[name] for name in kept} for row in rows], first=shown)
         print()
+    print(paragraph(said))
     return 0
