@@ -182,5 +182,5 @@ def cite(args: argparse.Namespace) -> int:
 
     project = plan_here(args).project
     print("\n\n".join(entries(project, [project.paper(name).title for name in args.paper])))
-    say("No release is out yet: add the address that you cloned, the commit and its year.")
+    say("No release is out yet: add the address that you cloned, as url = {ADDRESS}.")
     return 0
