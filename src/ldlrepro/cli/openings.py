@@ -29,6 +29,18 @@ def of_verdicts(rows: Sequence[VerdictRow], whose: str = "", narrow: bool = Fals
     return f"{shares}{found.sentence(whose)} {_simpler(rows) if narrow else HOLDS_WHEN}".strip()
 
 
+def of_words() -> str:
+    """Say what each verdict means."""
+    from ldlrepro.judge.verdicts import SAME, SEED_DEVIATIONS
+
+    return (
+        "Exact: the printed digits, or one more or less in the last. Reproduced: within "
+        f"{SAME:.0%}, or {SEED_DEVIATIONS:.0f} standard deviations over other seeds. Near: within "
+        "one deviation over folds. Better and worse: beyond that. "
+        "--show worse lists such numbers, and `ldlrepro explain CELL` says why."
+    )
+
+
 def _simpler(rows: Iterable[VerdictRow]) -> str:
     """Count the met numbers that simpler answers meet too; '' where none was compared."""
     from ldlrepro.judge.verdicts import MET, listed
@@ -117,7 +129,7 @@ def of_status(row: Mapping[str, Any], cores: int) -> str:
     elif never:
         most = duration(60 * row["minutes at most, with these"])
         said += f" None of the rest was ever timed. Their time limits allow {most} on {on}."
-    return said
+    return f"{said} A unit is a method on a data set under a protocol."
 
 
 def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int) -> str:
@@ -194,6 +206,7 @@ def of_baselines(
     if others := len(found) - citable:
         said += (
             f"\n\nPrinted numbers, or a look at test rows, chose the settings of {others}"
-            f"{' more' * bool(citable)}: do not cite those. --all marks them by print."
+            f"{' more' * bool(citable)}: do not cite those. --all lists them, too, with yes under "
+            "by print."
         )
     return said

@@ -36,6 +36,7 @@ NEEDED_TO_DRAW = ("matplotlib.figure", "matplotlib.backends.backend_svg", "panda
     ),
     takes("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS),
     OF_WORKFLOW,
+    examples=["ldlrepro report", "ldlrepro report mslp --out ../mslp"],
 )
 def report(args: argparse.Namespace) -> int:
     """Write the report of all papers, or of some: a folder of pages that work offline."""
@@ -157,7 +158,11 @@ def notebook(args: argparse.Namespace) -> int:
     return 0
 
 
-@verb(PAPER, takes("--crate", type=Path, help="folder to create; default results/crate/PAPER"))
+@verb(
+    PAPER,
+    takes("--crate", type=Path, help="folder to create; default results/crate/PAPER"),
+    examples=["ldlrepro export mslp"],
+)
 def export(args: argparse.Namespace) -> int:
     """Pack a finished paper with workflow, settings, records and tables as an RO-Crate, a standard
     research archive.

@@ -26,7 +26,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.progress import say, waiting
 
 
-@verb(PAPER)
+@verb(PAPER, examples=["ldlrepro compare mslp"])
 def compare(args: argparse.Namespace) -> int:
     """Judge a paper: score its records, give every cell a verdict and write the tables."""
     from ldlrepro import experiments
@@ -65,6 +65,7 @@ def tidy(args: argparse.Namespace) -> int:
     takes("--page", default=FRONT_PAGE, help=argparse.SUPPRESS),
     takes("--tracked", nargs="*", default=[], help=argparse.SUPPRESS),
     OF_WORKFLOW,
+    examples=["ldlrepro gate mslp"],
 )
 def gate(args: argparse.Namespace) -> int:
     """Say what was left out, and fail if a run failed."""
@@ -84,6 +85,7 @@ def gate(args: argparse.Namespace) -> int:
 
 @verb(
     takes("paper", nargs="*", help="papers; default: only renew the checksums"),
+    examples=["ldlrepro record", "ldlrepro record mslp"],
 )
 def record(args: argparse.Namespace) -> int:
     """Renew reference/ from complete results, and the checksums of reference/ and papers/.
@@ -140,6 +142,11 @@ def record(args: argparse.Namespace) -> int:
     takes("--out", type=Path, default=Path("results/audit"), help="folder; default %(default)s"),
     SEED,
     json=True,
+    examples=[
+        "ldlrepro audit mslp",
+        "ldlrepro audit mslp --units 5 --longest 5s",
+        "ldlrepro audit --unit structrf/sjaffe/sa_bfgs",
+    ],
 )
 def audit(args: argparse.Namespace) -> int:
     """Check results from end to end: compare files, data, folds, records, tables and MLflow with

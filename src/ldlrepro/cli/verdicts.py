@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
-from ldlrepro.cli.output import BOLD, COLOURS, answer, coloured, counted, paragraph, show
+from ldlrepro.cli.output import (
+    BOLD,
+    COLOURS,
+    FEW,
+    FIRST_ROWS,
+    answer,
+    coloured,
+    counted,
+    paragraph,
+    show,
+)
 from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest, plain
 from ldlrepro.core.progress import say
@@ -138,7 +148,10 @@ def verdicts(args: argparse.Namespace) -> int:
     whose = f" of {wanted[0].id}" if len(wanted) == 1 else of_papers(kept)
     if asked:
         whose = f" of {asked}{whose.replace(' of ', ' in ')}"
-    return answer(args, counted_rows, openings.of_verdicts(rows, whose, bool(asked)), first=9)
+    answer(args, counted_rows, openings.of_verdicts(rows, whose, bool(asked)), first=9)
+    if not (args.json or asked):
+        print(f"\n{paragraph(openings.of_words())}")
+    return 0
 
 
 def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
@@ -402,7 +415,9 @@ def contradictions(args: argparse.Namespace) -> int:
     if args.json:
         return answer(args, [_contradiction(one) for one in found])
     lines = [line for one in found for line in _printed_and_ours(one)]
-    return answer(args, lines, conclusions.of_contradictions(found), first=7)
+    begun = [at for at, line in enumerate(lines[: FIRST_ROWS + 1]) if line["data set"]]
+    brief = lines[: begun[-1]] if len(lines) > FIRST_ROWS + FEW else lines  # experiments stay whole
+    return answer(args, lines, conclusions.of_contradictions(found), first=7, brief=brief)
 
 
 def _contradiction(one: Contradiction) -> dict[str, Any]:
