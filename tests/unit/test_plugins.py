@@ -249,7 +249,7 @@ def test_a_changed_file_of_ones_own_is_noticed(folder):
     [
         ("good,x", "god,x", r"no column 'good'\. Did you mean 'god'"),
         ("0.637", "much", r"line 2, column 'good': 'much' is not a number"),
-        ("0.637", "0.9", r"label row 1 sums to 1\.263"),
+        ("0.637", "0.9", r"label row 1 sums to 1\.263.* write `renormalise: true` into"),
         ("0.637", "-0.6", r"line 2, column 'good' has -0\.6\. The degrees of labels are 0 or more"),
         (",p0,20,", ",p0,inf,", r"line 2, column 'age' has inf, and a number must be finite"),
         ("good,x,bad,who,age,y\n", "", r"line 1 has numbers .* such as x1,x2,x3,x4,x5,x6,"),
@@ -275,6 +275,13 @@ def test_check_says_that_rows_or_groups_are_too_few(folder, ask):
     assert "note groups must tell at least 3 persons or things apart" in said
     folder.data(rows=20)
     assert "few" not in ask("check", str(path))[1]
+
+
+def test_check_says_where_its_next_command_works(folder, ask, monkeypatch):
+    path, said = str(folder.data()), f"Snakemake runs in the checkout: cd {folder.checkout.root}"
+    assert said not in ask("check", path)[1]
+    monkeypatch.chdir(folder.root)
+    assert said in ask("check", path)[1]
 
 
 def test_check_of_a_table_says_what_to_write_beside_it(folder, refused):

@@ -199,6 +199,8 @@ def _prepared(
         return prepare(source, data)
     except UserError as error:
         text = str(error).partition(" Remove the file and type")[0].partition(", then type")[0]
+        if text.endswith("not to 1."):
+            text += " To divide rows by their sums, write `renormalise: true` into the YAML."
         raw, folder = data / "raw" / mine.id, str(mine.path.parent)
         if isinstance(source, DataSet) and source.reader == "csv":
             path = raw / source.files[0].name
