@@ -22,6 +22,7 @@ from ldl import compare, metrics
 from ldlrepro.core import numerics
 from ldlrepro.core.files import csv_text, write_text
 from ldlrepro.core.groups import grouped
+from ldlrepro.judge.verdicts import percent
 from ldlrepro.report.study import load
 from ldlrepro.report.summary import with_part
 
@@ -72,7 +73,7 @@ def table(lines: Iterable[Mapping[str, Any]]) -> str:
         more = float(quick["kl"]) / float(long["kl"]) - 1
         near += more <= NEAR
         found = [f"{one['winner']} | {float(one['kl']):.4f}" for one in (quick, long)]
-        rows.append(f"| {dataset} | {' | '.join(found)} | {more:+.1%} |\n")
+        rows.append(f"| {dataset} | {' | '.join(found)} | {percent(more)} |\n")
     return (
         f"Ten minutes come within {NEAR:.0%} of an hour, or do better, on {near} of {len(rows)} "
         "data sets:\n\n| data set | ten minutes | KL | an hour | KL | difference |\n"

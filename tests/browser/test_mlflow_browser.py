@@ -159,7 +159,7 @@ def test_the_description_of_a_run_stands_there_whole(address, page) -> None:
     page.get_by_text("ran as").wait_for()
     page.get_by_text("Show less").wait_for()
     assert page.get_by_text("In print it is 0.05").is_visible()
-    row = "Table 1, KL: 0.0500 ± 0.0010, in print 0.05 (+0.0%): reproduced"
+    row = "Table 1, KL: 0.0500 ± 0.0010, in print 0.05 (0.0%): reproduced"
     assert page.get_by_role("listitem").filter(has_text=row).is_visible()
 
 

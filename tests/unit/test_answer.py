@@ -241,6 +241,7 @@ def test_jobs_of_the_workflow_read_its_answer_and_people_get_that_of_now(measure
     from ldlrepro import cli
 
     assert cli.main(["compare", "tiny"]) == 0
+    assert capsys.readouterr().err.endswith("\nWhat holds: ldlrepro verdicts tiny\n")
     remove_a_record(measured)
     for given, units in ((["--of-workflow"], 2), ([], 1)):
         capsys.readouterr()

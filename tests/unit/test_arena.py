@@ -29,8 +29,10 @@ from ldlrepro.arena.standings import (
 )
 from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core.errors import UserError
+from ldlrepro.core.progress import duration
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.own_table import read_own
+from tests.unit.judged import PROJECT
 
 LABELS = ["calm", "glad", "sad"]
 
@@ -81,6 +83,10 @@ def test_any_common_form_of_a_table_reads_alike(table, checkout):
         ("a,b\n1,2\n1,2,3\n", "read as a table: line 3 has 3 cells where 2 are expected"),
         ("a,b\n1,2,3\n1,2,3\n", "line 2 has 3 cells where 2 are expected"),
         ("a,a\n1,2\n", "two columns are called 'a'"),
+        (
+            "1;0;1\n2;0,5;0,5\n",
+            "names of the 3 columns must stand. Put a line above it, such as x1;x2;x3",
+        ),
         ('a,b\n1,2\n"1,2\n', "line 3 has a quotation mark that is never closed"),
     ],
 )
@@ -435,6 +441,13 @@ def test_local_tables_stand_in_front_of_the_maintainers(tmp_path):
         read({})
 
 
+def test_the_help_says_how_long_predictions_of_a_public_set_take():
+    paths = tables(Path("none"), PROJECT.root / "reference").values()
+    seconds = sorted(map(cpu_seconds, paths))
+    told = f"takes {duration(seconds[0])} to {duration(seconds[-1])} of CPU time"
+    assert told in " ".join(cli.verbs()["arena"].format_help().split())
+
+
 # ---------------------------------------------------------------------- advice
 
 
@@ -443,6 +456,8 @@ def test_the_records_recommend_a_method(arena, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert "better than the mean of the training labels" in out
     assert "Folds: arena." in out
+    assert "ensemble a mixture of at most 4 settings" in out
+    assert "Elo" not in out
 
 
 def test_people_are_kept_whole_where_they_are_known(tmp_path, monkeypatch, capsys):
@@ -452,6 +467,8 @@ def test_people_are_kept_whole_where_they_are_known(tmp_path, monkeypatch, capsy
     assert "persons whole." in said
     assert "other methods from it. The column tied marks them." in said
     assert said.endswith(".best"), "and how to fit it"
+    assert cli.main(["recommend"]) == 0
+    assert "Elo is a rating by wins" in " ".join(capsys.readouterr().out.split())
     assert cli.main(["recommend", "--measure", "cosine"]) == 2
     assert "only losses are compared over several data sets" in capsys.readouterr().err
 

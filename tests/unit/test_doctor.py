@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import subprocess
 from collections import namedtuple
 
 import pytest
 
+from ldlrepro.catalogue import Project
 from ldlrepro.cli import main
 from ldlrepro.doctor import machine as doctor
+from ldlrepro.report import citation
 from tests.unit.judged import PROJECT
 
 
@@ -64,6 +69,21 @@ def test_slurm_is_a_cluster_where_its_controller_names_partitions(
     state, found, command = expected
     assert (line["state"], line["found"]) == (state, found)
     assert command in line["do"]
+
+
+def test_a_citation_names_the_last_commit_and_its_year(checkout) -> None:
+    shutil.copy(PROJECT.root / "CITATION.cff", checkout.root)
+    project = Project.open(checkout.root)
+    outside, *papers = citation.entries(project)
+    assert "year" not in outside
+    who = "git -c user.name=me -c user.email=me@there"
+    commit = f"{who} commit --allow-empty -m x --date 2031-05-06T00:00:00Z"
+    told = {"GIT_COMMITTER_DATE": "2031-05-06T00:00:00Z", **os.environ}
+    subprocess.run(f"git init -q; {commit} -q", shell=True, cwd=checkout.root, env=told, check=True)
+    inside, *same = citation.entries(project)
+    assert inside.startswith("@software{ldlrepro2031,")
+    assert re.search(r"note = \{commit [0-9a-f]{7,}\},\n  year = \{2031\},", inside)
+    assert same == papers
 
 
 def test_a_full_disk_is_bad_and_changes_the_exit_status(told, monkeypatch) -> None:

@@ -77,7 +77,7 @@ def test_other_settings_on_the_same_folds_are_told_the_nearest_to_the_print_firs
     assert [(t["setting"], t["difference"]) for t in told] == [
         ("forest_released" + explain.LEAK, "+5.0%"),
         ("forest@wide", "+10.0%"),
-        ("forest@far", "+800.0%"),
+        ("forest@far", "+800%"),
     ]
 
 

@@ -15,6 +15,7 @@ from tests.report_pages import answer, unit
 
 KEY = "cv/toy/rf"
 RECORD = Path("results/units/cv/toy/rf/folds_0-1.parquet")
+NEXT = "What holds: ldlrepro verdicts demo"
 BROKEN = Trouble(KEY, FAILED, ["Traceback\nValueError: no", "again"], 5, [RECORD])
 
 
@@ -31,9 +32,10 @@ def test_where_nothing_failed_it_lets_pass_and_names_the_report(tmp_path):
     done = answer(units=[unit()])
     assert passed(tmp_path, done) == (
         True,
-        "no report yet; `snakemake --cores all demo` makes it",
+        f"no report yet; `snakemake --cores all demo` makes it\n{NEXT}",
     )
-    assert passed(tmp_path, done, page=True) == (True, f"report: {tmp_path / 'all.html'}")
+    page = tmp_path / "all.html"
+    assert passed(tmp_path, done, page=True) == (True, f"report: {page}\n{NEXT}")
 
 
 def test_where_nothing_has_run_it_says_what_to_type(tmp_path):

@@ -37,6 +37,24 @@ def test_a_status_begins_with_what_is_done_and_how_long_the_rest_takes(
     assert re.search(said, " ".join(opening.split()))
 
 
+def test_the_folds_of_a_paper_begin_with_those_of_each_method():
+    def line(method: str, folds: str, verdict: str, **more: str) -> dict[str, str]:
+        return {"method": method, "folds": folds, "verdict": verdict, **more}
+
+    rows = [
+        line("A", "five", "likely", **{"data set": "x"}),
+        line("A", "ten", "told", **{"data set": "y"}),
+        line("B", "ten", "none fits", **{"data set": "x"}),
+    ]
+    left_out = {"method": "C", "data set": "x", "verdict": "cannot be told: data not here"}
+    together = [line("A", "ten", "told"), line("B", "", "none fits")]
+    said = openings.of_folds("p", {"rows": rows, "together": together, "left out": [left_out]})
+    assert said == (
+        "By the printed digits of p, A ran on ten; no folds fit B; the folds of C cannot be told. "
+        "Of its 4 rows, each by itself: 1 likely, 1 told, 1 none fits and 1 cannot be told."
+    )
+
+
 def test_a_narrow_count_says_its_share_and_what_simpler_answers_meet():
     known = ("p", "1", "faces", "", "F", "kl", "0.5", "", "lower")
     asked = {"the training mean": "worse", "an ordinary forest": "exact"}

@@ -249,7 +249,10 @@ def test_a_changed_file_of_ones_own_is_noticed(folder):
     [
         ("good,x", "god,x", r"no column 'good'\. Did you mean 'god'"),
         ("0.637", "much", r"line 2, column 'good': 'much' is not a number"),
-        ("0.637", "0.9", r"label row 1 sums to 1\.263"),
+        ("0.637", "0.9", r"label row 1 sums to 1\.263.* write `renormalise: true` into"),
+        ("0.637", "-0.6", r"line 2, column 'good' has -0\.6\. The degrees of labels are 0 or more"),
+        (",p0,20,", ",p0,inf,", r"line 2, column 'age' has inf, and a number must be finite"),
+        ("good,x,bad,who,age,y\n", "", r"line 1 has numbers .* such as x1,x2,x3,x4,x5,x6,"),
         ("0.637", '"0,637"', r"'0,637' has a comma, but so have columns; write a decimal point"),
     ],
 )
@@ -262,6 +265,32 @@ def test_check_says_what_is_wrong_with_a_table(folder, ask, old, new, message):
     assert status == 1
     assert re.search(message, " ".join(out.split())), out
     assert str(folder.root / "rows.csv") in out
+
+
+def test_check_says_that_rows_or_groups_are_too_few(folder, ask):
+    path = folder.data(rows=6)
+    _, out, _ = ask("check", str(path))
+    said = " ".join(out.split())
+    assert "note 6 rows are too few to compare methods; 20 are needed" in said
+    assert "note groups must tell at least 3 persons or things apart" in said
+    folder.data(rows=20)
+    assert "few" not in ask("check", str(path))[1]
+
+
+def test_check_says_where_its_next_command_works(folder, ask, monkeypatch):
+    path, said = str(folder.data()), f"Snakemake runs in the checkout: cd {folder.checkout.root}"
+    assert said not in ask("check", path)[1]
+    monkeypatch.chdir(folder.root)
+    assert said in ask("check", path)[1]
+
+
+def test_check_of_a_table_says_what_to_write_beside_it(folder, refused):
+    folder.data()
+    assert "The columns are: good, x, bad, who, age, y." in refused(
+        "check", f"{folder.root}/rows.csv"
+    )
+    assert "line 1 has numbers" in refused("check", str(folder.write("bare.csv", "1;2\n3;4\n")))
+    assert "no such file" in refused("check", f"{folder.root}/none.csv")
 
 
 # ---------------------------------------------------------------------- measures
@@ -306,7 +335,11 @@ def test_a_measure_that_cannot_be_used_is_told_why(folder, old, new, message):
     ("old", "new", "message"),
     [
         ("class Mine(LDLEstimator)", "class Mine", "does not derive from LDLEstimator.*Regression"),
-        ("def _fit(self, X, D):", "def _fit(self, X, D)", "expected ':'"),
+        (
+            "def _fit(self, X, D):",
+            "def _fit(self, X, D)",
+            r"SyntaxError: expected ':' .*line \d+\)\.$",
+        ),
         (
             "shift: float = 0.0",
             "shifts: float = 0.0",

@@ -56,8 +56,13 @@ def test_printed_numbers_of_a_new_paper_are_not_sealed_before_they_are_recorded(
     check = found(sealed)
     assert not check.failed
     assert [each.subject for each in check.skipped] == ["papers/mine/cells.csv"]
+    capsys.readouterr()
     assert cli.main(["record"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "papers/SHA256SUMS: checksums of 11 files, 1 new: papers/mine/cells.csv" in told
     assert not found(sealed).skipped
+    assert cli.main(["record"]) == 0
+    assert "papers/SHA256SUMS: checksums of 11 files, all as before" in capsys.readouterr().err
 
 
 def test_recording_does_not_seal_a_changed_digit(sealed, capsys):

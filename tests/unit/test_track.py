@@ -69,7 +69,7 @@ def test_a_run_has_the_printed_number_the_difference_and_the_verdict_beside_ours
     assert why == 'Why? `ldlrepro explain "structrf/6/Movie/kNN/kl"`'
     assert means == "Means, ± the deviation over folds:"
     assert first == "- Table 6, KL: 0.2100 ± 0.0100, in print 0.16 (+25.0%): worse"
-    assert second == "- Table 7, KL: 0.2100 ± 0.0100, in print 0.2 (+0.0%): exact"
+    assert second == "- Table 7, KL: 0.2100 ± 0.0100, in print 0.2 (0.0%): exact"
     assert tags["why"] == found["lrr"].tags["why"] == "–"
     assert "prints no number of it" in found["lrr"].tags["mlflow.note.content"]
     assert not [name for name in found["lrr"].metrics if name.endswith("_printed")]

@@ -16,7 +16,9 @@ from ldlrepro.judge.verdicts import (
     half_unit,
     is_exact,
     judge,
+    percent,
 )
+from ldlrepro.report import tables
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,26 @@ def test_lower_and_higher_are_mirror_images(printed, gap, width):
 def test_the_deviation_is_relative_signed_and_absent_for_zero(measured, printed, expected):
     found = difference(measured, printed)
     assert found == (None if expected is None else pytest.approx(expected, rel=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        (0.0321, "+3.2%"),
+        (-0.0006, "-0.1%"),
+        (-0.0004, "0.0%"),
+        (0.0004, "0.0%"),
+        (0.0, "0.0%"),
+        (-0.1, "-10.0%"),
+        (7.9998, "+800%"),
+        (-0.9996, "-100%"),
+        (None, ""),
+        (float("inf"), ""),
+    ],
+)
+def test_a_difference_has_its_sign_unless_it_rounds_to_zero(share, told):
+    assert percent(share) == told
+    assert tables.percent(share) == told.replace("-", "−")
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,40 @@ def test_a_verdict_on_folds_stands_beside_what_it_rests_on(capsys, monkeypatch, 
     assert "Up to 5% the folds are told, up to 20% likely." in " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("verdicts mslp", "Near: within one deviation over folds."),
+        ("leaderboard --protocol structrf", "A method that lacks a data set has no rank."),
+        ("status drf", "A unit is a method on a data set under a protocol."),
+    ],
+)
+def test_the_words_of_a_table_are_explained(capsys, monkeypatch, fresh_clone, command, words):
+    monkeypatch.chdir(fresh_clone)
+    assert words in " ".join(told(capsys, command).split())
+    assert words not in " ".join(told(capsys, f"{command} --json").split())
+
+
+def test_methods_without_a_rank_are_left_to_all(capsys, monkeypatch, fresh_clone):
+    monkeypatch.chdir(fresh_clone)
+    some, every = (told(capsys, f"leaderboard --protocol structrf{end}") for end in ("", " --all"))
+    assert "structrf@select" not in some
+    assert "structrf@select" in every
+    assert "more rows: --all" in some
+
+
+def test_an_experiment_that_papers_contradict_each_other_on_is_listed_whole(
+    capsys, monkeypatch, fresh_clone
+):
+    monkeypatch.chdir(fresh_clone)
+    some, every = (
+        told(capsys, f"contradictions structrf ldldf df_ldl{end}").split("\n\n")[1].splitlines()
+        for end in ("", " --all")
+    )
+    assert 30 < len(some) < len(every)
+    assert not every[len(some)].startswith(" ")
+
+
 # ---------------------------------------------------------------------- tables
 
 

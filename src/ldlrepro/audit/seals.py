@@ -8,7 +8,7 @@ reference/SHA256SUMS` needs none of our code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ldlrepro.audit import Check
@@ -25,6 +25,8 @@ PRINTED_SUMS = Path("papers") / NAME
 UNSEALED = "has no checksum"
 SNAKEMAKES_OWN = ".snakemake_timestamp"
 """The stamp that Snakemake puts into folders that a rule makes."""
+SHOWN = 3
+"""Files of a kind that a sentence names."""
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -39,10 +41,35 @@ def write_seals(
     return _write(folder / NAME, Path(), files)
 
 
-def seal(root: Path) -> list[Path]:
-    """Write checksums of the reference and the printed numbers of the project in ``root``."""
-    sealed = [(sums, files(root)) for sums, files in SEALED.items()]
-    return [_write(root / sums, root, found) for sums, found in sealed if found]
+def seal(root: Path) -> list[str]:
+    """Write checksums of the reference and the printed numbers of the project in ``root``.
+
+    Return for each file of checksums how many it has, and which are others than before.
+    """
+    return [_renewed(root, sums, found) for sums, files in SEALED.items() if (found := files(root))]
+
+
+def _renewed(root: Path, sums: Path, files: Iterable[Path]) -> str:
+    before = _sums_by_name(root / sums)
+    after = _sums_by_name(_write(root / sums, root, files))
+    kinds = {
+        "new": sorted(after.keys() - before),
+        "changed": [name for name in after if before.get(name, after[name]) != after[name]],
+        "gone": sorted(before.keys() - after),
+    }
+    other = "; ".join(
+        f"{len(names)} {kind}: {_some(names)}" for kind, names in kinds.items() if names
+    )
+    return f"{sums}: checksums of {len(after)} files, {other or 'all as before'}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join([*names[:SHOWN], *["..."] * (len(names) > SHOWN)])
+
+
+def _sums_by_name(sums: Path) -> dict[str, str]:
+    text = sums.read_text(encoding="utf-8") if sums.is_file() else ""
+    return {name: digest for digest, name in LINE.findall(text)}
 
 
 def refuse_changed(root: Path) -> None:

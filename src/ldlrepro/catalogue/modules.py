@@ -44,11 +44,13 @@ class Modules:
         try:
             module = self.load(module_name)
         except Exception as error:  # somebody else's code
-            raise UserError(
-                f"{where}: cannot import '{module_name}': {in_words(error, yaml)}. Write a "
-                f"dotted path such as ldl.AAKNN, or the name of a Python file beside {yaml.name}, "
-                "without .py, then a dot and the name in it."
-            ) from error
+            told = f"{where}: cannot import '{module_name}': {in_words(error, yaml)}"
+            if not self.file_of(module_name):
+                told += (
+                    ". Write a dotted path such as ldl.AAKNN, or the name of a Python file beside "
+                    f"{yaml.name}, without .py, then a dot and the name in it"
+                )
+            raise UserError(f"{told}.") from error
         if not hasattr(module, name):
             own = sorted(getattr(module, "__all__", _defined_in(module)))
             told = nearest(name, own) or f" It has: {', '.join(own) or 'nothing of its own'}"

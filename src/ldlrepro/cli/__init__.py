@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+from ldlrepro.cli.here import with_checkout
 from ldlrepro.cli.output import RED, coloured
 from ldlrepro.cli.parser import MODULES, parse, verb_of
 from ldlrepro.core import numerics
@@ -58,11 +59,7 @@ def _of_the_place(error: OSError, args: argparse.Namespace) -> str:
 
 
 def _refused(error: object) -> int:
-    from ldlrepro.catalogue.project import checkout_here
-
-    message = str(error)
-    if "snakemake" in message and Path.cwd() != (root := checkout_here()):
-        message += f"\nSnakemake runs in the checkout: cd {root}"
+    message = with_checkout(str(error))
     print(f"{coloured('ldlrepro:', RED, sys.stderr)} {message}", file=sys.stderr)
     return 2
 

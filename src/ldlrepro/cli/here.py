@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldlrepro.core.progress import say, waiting
@@ -53,6 +54,14 @@ def judge_here(args: argparse.Namespace) -> Judge:
             "export LDLREPRO_OWN_FILES=FOLDER"
         )
     return judge
+
+
+def with_checkout(text: str) -> str:
+    """Say in which folder the commands of Snakemake in a text work, if this is another one."""
+    from ldlrepro.catalogue.project import checkout_here
+
+    elsewhere = "snakemake" in text and Path.cwd() != (root := checkout_here())
+    return f"{text}\nSnakemake runs in the checkout: cd {root}" if elsewhere else text
 
 
 def papers_of(project: Project, asked: Sequence[str]) -> list[Paper]:

@@ -29,6 +29,18 @@ def of_verdicts(rows: Sequence[VerdictRow], whose: str = "", narrow: bool = Fals
     return f"{shares}{found.sentence(whose)} {_simpler(rows) if narrow else HOLDS_WHEN}".strip()
 
 
+def of_words() -> str:
+    """Say what each verdict means."""
+    from ldlrepro.judge.verdicts import SAME, SEED_DEVIATIONS
+
+    return (
+        "Exact: the printed digits, or one more or less in the last. Reproduced: within "
+        f"{SAME:.0%}, or {SEED_DEVIATIONS:.0f} standard deviations over other seeds. Near: within "
+        "one deviation over folds. Better and worse: beyond that. "
+        "--show worse lists such numbers, and `ldlrepro explain CELL` says why."
+    )
+
+
 def _simpler(rows: Iterable[VerdictRow]) -> str:
     """Count the met numbers that simpler answers meet too; '' where none was compared."""
     from ldlrepro.judge.verdicts import MET, listed
@@ -75,6 +87,29 @@ def of_readings(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+def of_folds(paper: str, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Say which folds printed digits tell: of a method on all data sets, and of how many rows."""
+    from ldlrepro.experiments.printed_digits import NONE_FITS
+    from ldlrepro.judge.verdicts import listed
+
+    found = [row for rows in tables.values() for row in rows]
+    rows = [row for row in found if "data set" in row]
+    # What a method's data sets say together replaces what each says.
+    of_method = {row["method"]: row for row in [*rows, *(row for row in found if row not in rows)]}
+    told = [
+        {
+            "told": f"{method} ran on {row.get('folds')}",
+            "likely": f"{method} likely ran on {row.get('folds')}",
+            NONE_FITS: f"no folds fit {method}",
+        }.get(row["verdict"], f"the folds of {method} cannot be told")
+        for method, row in of_method.items()
+    ]
+    counts = Counter(row["verdict"].partition(":")[0] for row in rows)
+    by_rows = listed([f"{number} {verdict}" for verdict, number in counts.most_common()])
+    each = f" Of its {len(rows)} rows, each by itself: {by_rows}." * (len(rows) > 1)
+    return f"By the printed digits of {paper}, {'; '.join(told)}.{each}"
+
+
 def of_status(row: Mapping[str, Any], cores: int) -> str:
     """Say how much has run here, and how long the rest takes."""
     from ldlrepro.judge.verdicts import listed
@@ -94,7 +129,7 @@ def of_status(row: Mapping[str, Any], cores: int) -> str:
     elif never:
         most = duration(60 * row["minutes at most, with these"])
         said += f" None of the rest was ever timed. Their time limits allow {most} on {on}."
-    return said
+    return f"{said} A unit is a method on a data set under a protocol."
 
 
 def of_table(file: str, numbers: int, states: Mapping[str, int], misprints: int) -> str:
@@ -171,6 +206,7 @@ def of_baselines(
     if others := len(found) - citable:
         said += (
             f"\n\nPrinted numbers, or a look at test rows, chose the settings of {others}"
-            f"{' more' * bool(citable)}: do not cite those. --all marks them by print."
+            f"{' more' * bool(citable)}: do not cite those. --all lists them, too, with yes under "
+            "by print."
         )
     return said

@@ -9,7 +9,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from ldlrepro.cli.here import plan_here
+from ldlrepro.cli.here import plan_here, with_checkout
 from ldlrepro.cli.output import COLOURS, coloured, counted, paragraph
 from ldlrepro.cli.verb import takes, verb
 
@@ -76,5 +76,5 @@ def check(args: argparse.Namespace) -> int:
             "weight": "a paper with it",
             "dataset": "the demo's methods on it",
         }.get(mine.kind, "it on small synthetic data, which takes a minute")
-        print(f"Nothing wrong. To run {where}:\n  {mine.next_command()}")
+        print(with_checkout(f"Nothing wrong. To run {where}:\n  {mine.next_command()}"))
     return 1 if wrong else 0

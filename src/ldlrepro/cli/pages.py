@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, judge_here, plan_here
-from ldlrepro.cli.output import paragraph
+from ldlrepro.cli.output import counted, paragraph
 from ldlrepro.cli.verb import FRONT_PAGE, OF_WORKFLOW, PAPER, PAPERS, takes, verb
 from ldlrepro.core.progress import say, waiting
 
@@ -35,6 +36,7 @@ NEEDED_TO_DRAW = ("matplotlib.figure", "matplotlib.backends.backend_svg", "panda
     ),
     takes("--notebooks", nargs="*", default=[], help=argparse.SUPPRESS),
     OF_WORKFLOW,
+    examples=["ldlrepro report", "ldlrepro report mslp --out ../mslp"],
 )
 def report(args: argparse.Namespace) -> int:
     """Write the report of all papers, or of some: a folder of pages that work offline."""
@@ -156,7 +158,11 @@ def notebook(args: argparse.Namespace) -> int:
     return 0
 
 
-@verb(PAPER, takes("--crate", type=Path, help="folder to create; default results/crate/PAPER"))
+@verb(
+    PAPER,
+    takes("--crate", type=Path, help="folder to create; default results/crate/PAPER"),
+    examples=["ldlrepro export mslp"],
+)
 def export(args: argparse.Namespace) -> int:
     """Pack a finished paper with workflow, settings, records and tables as an RO-Crate, a standard
     research archive.
@@ -169,7 +175,8 @@ def export(args: argparse.Namespace) -> int:
     out = args.crate or HERE.results / "crate" / args.paper
     with waiting(f"packing {args.paper}"):
         count = write_crate(judge, judge.project.paper(args.paper), out)
-    say(f"{args.paper}: {count} units in {out}; check it with `rocrate-validator validate`")
+    say(f"{args.paper}: {counted(count, 'unit')} in {out}")
+    say(f"To check the archive: rocrate-validator validate {shlex.quote(str(out))}")
     return 0
 
 
@@ -180,5 +187,5 @@ def cite(args: argparse.Namespace) -> int:
 
     project = plan_here(args).project
     print("\n\n".join(entries(project, [project.paper(name).title for name in args.paper])))
-    say("No release is out yet: add the address that you cloned, the commit and its year.")
+    say("No release is out yet: add the address that you cloned, as url = {ADDRESS}.")
     return 0

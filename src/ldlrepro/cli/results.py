@@ -26,7 +26,7 @@ from ldlrepro.core.errors import UserError
 from ldlrepro.core.progress import say, waiting
 
 
-@verb(PAPER)
+@verb(PAPER, examples=["ldlrepro compare mslp"])
 def compare(args: argparse.Namespace) -> int:
     """Judge a paper: score its records, give every cell a verdict and write the tables."""
     from ldlrepro import experiments
@@ -44,6 +44,7 @@ def compare(args: argparse.Namespace) -> int:
     measured = [experiments.place(HERE.results, args.paper, name) for name in answer.experiments]
     write_seals(place.parent, HERE, answer.units, [*written, place, *measured])
     say(f"{args.paper}: {len(answer.rows)} cells, {len(written)} files in {place.parent}")
+    say(f"What holds: ldlrepro verdicts {args.paper}")
     return 0
 
 
@@ -64,6 +65,7 @@ def tidy(args: argparse.Namespace) -> int:
     takes("--page", default=FRONT_PAGE, help=argparse.SUPPRESS),
     takes("--tracked", nargs="*", default=[], help=argparse.SUPPRESS),
     OF_WORKFLOW,
+    examples=["ldlrepro gate mslp"],
 )
 def gate(args: argparse.Namespace) -> int:
     """Say what was left out, and fail if a run failed."""
@@ -83,9 +85,13 @@ def gate(args: argparse.Namespace) -> int:
 
 @verb(
     takes("paper", nargs="*", help="papers; default: only renew the checksums"),
+    examples=["ldlrepro record", "ldlrepro record mslp"],
 )
 def record(args: argparse.Namespace) -> int:
-    """Renew reference/ from complete results, and the checksums of reference/ and papers/."""
+    """Renew reference/ from complete results, and the checksums of reference/ and papers/.
+
+    Files there that something else has changed are refused.
+    """
     from ldlrepro import experiments
     from ldlrepro.arena.runs import ARENA, keep
     from ldlrepro.audit.seals import refuse_changed, seal
@@ -110,7 +116,8 @@ def record(args: argparse.Namespace) -> int:
     asked_for = {unit.key for paper in project.papers for unit in plan.units(paper)}
     if dropped := drop_unplanned(reference, asked_for):
         say("dropped, because no paper asks for them: " + ", ".join(dropped))
-    say(f"checksums: {', '.join(map(str, seal(project.root)))}")
+    for told in seal(project.root):
+        say(paragraph(told))
     return 0
 
 
@@ -135,6 +142,11 @@ def record(args: argparse.Namespace) -> int:
     takes("--out", type=Path, default=Path("results/audit"), help="folder; default %(default)s"),
     SEED,
     json=True,
+    examples=[
+        "ldlrepro audit mslp",
+        "ldlrepro audit mslp --units 5 --longest 5s",
+        "ldlrepro audit --unit structrf/sjaffe/sa_bfgs",
+    ],
 )
 def audit(args: argparse.Namespace) -> int:
     """Check results from end to end: compare files, data, folds, records, tables and MLflow with

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from ldlrepro.report.leaderboard import Standings
 
 DECIMALS = 12
+COLUMNS = (
+    "Rank is the mean over data sets, and 1 the best. Gain is the share of the training mean's "
+    "loss that a method takes away. Beats and beaten by count significant differences. A method "
+    "that lacks a data set has no rank."
+)
 TO_CHOOSE = (
     "These are settings that reproduce papers. To choose a method for your data, believe "
     "`ldlrepro recommend`, which compares the classes of the library, tuned on training rows."
@@ -82,8 +87,10 @@ def leaderboard(args: argparse.Namespace) -> int:
         said = openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."
         print(paragraph(f"{said} {TO_CHOOSE}" if outcome is found[0] else said))
         print()
-        show(args, [_with_even_digits(row) for row in outcome.rows], first=6)
+        lines = [_with_even_digits(row) for row in outcome.rows]
+        show(args, lines, first=6, brief=[line for line in lines if line["gain"] or line["rank"]])
         print()
+    print(paragraph(COLUMNS))
     return 0
 
 

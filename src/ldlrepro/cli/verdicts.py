@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldlrepro.cli import openings
 from ldlrepro.cli.here import HERE, answers_of, judge_here, papers_of, plan_here
-from ldlrepro.cli.output import BOLD, COLOURS, answer, coloured, counted, paragraph, show
+from ldlrepro.cli.output import (
+    BOLD,
+    COLOURS,
+    FEW,
+    FIRST_ROWS,
+    answer,
+    coloured,
+    counted,
+    paragraph,
+    show,
+)
 from ldlrepro.cli.verb import PAPER, PAPERS, flag, takes, verb
 from ldlrepro.core.errors import UserError, nearest, plain
 from ldlrepro.core.progress import say
@@ -138,7 +148,10 @@ def verdicts(args: argparse.Namespace) -> int:
     whose = f" of {wanted[0].id}" if len(wanted) == 1 else of_papers(kept)
     if asked:
         whose = f" of {asked}{whose.replace(' of ', ' in ')}"
-    return answer(args, counted_rows, openings.of_verdicts(rows, whose, bool(asked)), first=9)
+    answer(args, counted_rows, openings.of_verdicts(rows, whose, bool(asked)), first=9)
+    if not (args.json or asked):
+        print(f"\n{paragraph(openings.of_words())}")
+    return 0
 
 
 def _readings(found: PaperAnswer) -> list[dict[str, Any]]:
@@ -218,12 +231,14 @@ def _list_cells(args: argparse.Namespace, rows: Sequence[VerdictRow], said: str)
 
 
 def _cell_line(row: VerdictRow, reasons: Mapping[str, int]) -> dict[str, str]:
+    from ldlrepro.judge.verdicts import percent
+
     reason = f"[{reasons[row.reason]}]" if row.reason in reasons else ""
     return {
         "cell": row.cell,
         "printed": f"{row.printed}±{row.printed_std}" if row.printed_std else row.printed,
         "measured": "" if row.measured is None else f"{row.measured:.4f}",
-        "difference": "" if row.difference is None else f"{row.difference:+z.1%}",
+        "difference": percent(row.difference),
         "remarks": ", ".join([*row.marks, *filter(None, [reason])]),
         "source": row.source,
         "reason": row.reason,
@@ -400,7 +415,9 @@ def contradictions(args: argparse.Namespace) -> int:
     if args.json:
         return answer(args, [_contradiction(one) for one in found])
     lines = [line for one in found for line in _printed_and_ours(one)]
-    return answer(args, lines, conclusions.of_contradictions(found), first=7)
+    begun = [at for at, line in enumerate(lines[: FIRST_ROWS + 1]) if line["data set"]]
+    brief = lines[: begun[-1]] if len(lines) > FIRST_ROWS + FEW else lines  # experiments stay whole
+    return answer(args, lines, conclusions.of_contradictions(found), first=7, brief=brief)
 
 
 def _contradiction(one: Contradiction) -> dict[str, Any]:
@@ -456,11 +473,11 @@ def protocols(args: argparse.Namespace) -> int:
         return 0
     said = (
         "This looks at test rows, so it is a diagnosis and not a result: docs/protocols.md. Folds "
-        f"fit a row if they explain {FITS:.0%} of its printed numbers. Seeds of the runner-up that "
-        "are as strong give the chance to be wrong, with n seeds at least 1 / (n + 1). Up to "
-        f"{TOLD:.0%} the folds are told, up to {LIKELY:.0%} likely."
+        f"fit a row if they explain {FITS:.0%} of its printed numbers. The chance to be wrong is "
+        "the share of seeds under the runner-up's folds that are as strong; with n seeds it is at "
+        f"least 1 / (n + 1). Up to {TOLD:.0%} the folds are told, up to {LIKELY:.0%} likely."
     )
-    print(f"{paragraph(said)}\n")
+    print(f"{paragraph(openings.of_folds(paper.id, tables))}\n")
     for title, rows in tables.items():
         print(f"{title}:")
         kept = [name for name in rows[0] if name in FIRST_OF_FOLDS or name not in LEFT_TO_JSON]
@@ -468,4 +485,5 @@ def protocols(args: argparse.Namespace) -> int:
         shown = sum(name in FIRST_OF_FOLDS for name in kept)
         show(args, [{name: row[name] for name in kept} for row in rows], first=shown)
         print()
+    print(paragraph(said))
     return 0

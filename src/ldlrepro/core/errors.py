@@ -47,7 +47,7 @@ def unknown(kind: str, word: str, choices: Iterable[str], hint: str = "") -> Use
 def in_words(error: BaseException, beside: Path) -> str:
     """Describe an error, with the line of the user's own code that raised it."""
     if isinstance(error, SyntaxError):
-        return f"{error.msg} ({error.filename}, line {error.lineno})"
+        return f"{type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if Path(frame.filename).parent == beside.parent]
     place = f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""

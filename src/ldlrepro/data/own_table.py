@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_GROUPS = 3
+NAMES = 12
+"""Columns up to which an error suggests a name for each."""
 NEARLY = 0.999
 """Correlation from which on a feature counts as a copy of a label."""
 KIB, NOT_TEXT = 1024, {0, 1, 2, 3, 4, 5, 6}
@@ -146,7 +148,7 @@ def _table(path: Path, labels: list[str]) -> tuple[pd.DataFrame, str, list[str]]
             told = _dialect(path)
             reading = ", ".join([repr(place), *(f"{key}={value!r}" for key, value in told.items())])
             table = pd.read_csv(path, **told)
-            _demand_one_cell_a_column(path, told["sep"])
+            _demand_one_cell_a_column(path, told["sep"], labels)
             return table, f"pd.read_csv({reading})", labels
     except pd.errors.ParserError as error:
         raise UserError(f"{path}: cannot be read as a table: {_why(str(error))}") from None
@@ -189,11 +191,39 @@ def _dialect(path: Path) -> dict[str, Any]:
     return told | ({"skipinitialspace": True} if f"{separator} " in head else {})
 
 
-def _demand_one_cell_a_column(path: Path, separator: str) -> None:
+def names_wanted(head: Sequence[str], separator: str, labels: Collection[str] = ()) -> str:
+    """Say what to write where the first line has numbers in place of names; else return ''.
+
+    Names may be numbers. So where ``labels`` are known, none of them may stand there, and half of
+    the line is enough.
+    """
+    least = len(head) / 2 if labels else len(head)
+    if set(labels) & set(head) or sum(map(_is_number, head)) < least:
+        return ""
+    names = [f"x{number}" for number in range(1, len(head) + 1)]
+    if len(names) > NAMES:
+        names[3:-1] = ["..."]
+    return (
+        f"line 1 has numbers where the names of the {len(head)} columns must stand. Put a line "
+        f"above it, such as {separator.join(names)}, and name the labels by these names"
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _demand_one_cell_a_column(path: Path, separator: str, labels: Sequence[str]) -> None:
     """Refuse what pandas would shift, fill or rename: too many or few cells, and equal names."""
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = csv.reader(handle, delimiter=separator)
         head = [name.strip() for name in next(rows)]
+        if wanted := names_wanted(head, separator, labels):
+            raise UserError(f"{path}: {wanted}.")
         if twice := [name for name in head if name and head.count(name) > 1]:
             raise UserError(f"{path}: two columns are called '{twice[0]}'")
         for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shlex
@@ -9,6 +10,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,10 +18,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ldl import checks as contract
+from ldl.comparison.compare import LEAST_ROWS
 from ldlrepro.catalogue import DataSet, Method, Project, Weights
 from ldlrepro.catalogue.own_files import PAPER, absolute, id_of, kind_of
 from ldlrepro.catalogue.yaml_files import read_yaml
 from ldlrepro.core.errors import UserError, in_words
+from ldlrepro.data.csv_tables import SEPARATORS
+from ldlrepro.data.dataset import Dataset
+from ldlrepro.data.own_table import demand_groups, names_wanted
 from ldlrepro.doctor.lines import BAD, GOOD, NOTE, Finding
 from ldlrepro.doctor.papers import check_paper
 from ldlrepro.plan.planning import Plan
@@ -64,7 +70,7 @@ class Examined:
 def examine(file: str, project: Project) -> Examined:
     """Find out what a file describes, and open the project with it."""
     path = _file_of(absolute(file))
-    if path.suffix in TABLES:
+    if path.suffix in TABLES and path.exists():
         raise UserError(_around(path))
     kind = kind_of(path, read_yaml(path))
     name = id_of(kind, path)
@@ -75,18 +81,27 @@ def examine(file: str, project: Project) -> Examined:
 
 def _around(path: Path) -> str:
     """Say what to write around a table, which alone does not say what its columns are."""
-    head = path.open(encoding="utf-8", errors="replace").readline().strip() if path.exists() else ""
-    columns = ", ".join(filter(None, (name.strip(' "') for name in head.split(","))))
+    separator, (head, *_) = _table(path)
+    if wanted := names_wanted(head, separator):
+        return f"{path}: {wanted}."
     name = re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_") or "mine"
     yaml = path.parent / f"{name}.yaml"
     return (
         f"{path} is a table. `check` reads the YAML file that describes it. For a data set, write "
         f"into {yaml}:\n\n  title: {path.stem}\n  description: What a row is.\n  reader: csv\n"
         f"  files: {path.name}\n  labels: [the columns with label degrees]\n\n"
-        f"The columns are: {columns or 'unknown'}. All others are features; docs/my-data.md "
-        f"tells more. Then type `ldlrepro check {shlex.quote(str(yaml))}`.\nIf it is a table of "
-        f"printed results, type `ldlrepro lint {shlex.quote(str(path))}`."
+        f"The columns are: {', '.join(head) or 'unknown'}. All others are features; "
+        f"docs/my-data.md tells more. Then type `ldlrepro check {shlex.quote(str(yaml))}`.\n"
+        f"If it is a table of printed results, type `ldlrepro lint {shlex.quote(str(path))}`."
     )
+
+
+def _table(path: Path) -> tuple[str, list[list[str]]]:
+    """Return the separator of a text file, and its rows; of an empty one a row without names."""
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    separator = max(SEPARATORS, key=text.partition("\n")[0].count)
+    rows = csv.reader(text.splitlines(), delimiter=separator)
+    return separator, [[cell.strip() for cell in row] for row in rows] or [[""]]
 
 
 def _file_of(path: Path) -> Path:
@@ -184,8 +199,31 @@ def _prepared(
         return prepare(source, data)
     except UserError as error:
         text = str(error).partition(" Remove the file and type")[0].partition(", then type")[0]
-        folder = str(mine.path.parent)
-        return Finding(mine.id, BAD, text.replace(str(data / "raw" / mine.id), folder))
+        if text.endswith("not to 1."):
+            text += " To divide rows by their sums, write `renormalise: true` into the YAML."
+        raw, folder = data / "raw" / mine.id, str(mine.path.parent)
+        if isinstance(source, DataSet) and source.reader == "csv":
+            path = raw / source.files[0].name
+            if wrong := _first_wrong(path, source):
+                text = f"{path}: {wrong}."
+        return Finding(mine.id, BAD, text.replace(str(raw), folder))
+
+
+def _first_wrong(path: Path, data_set: DataSet) -> str:
+    """Say where a table has the first number that can be none, or that its columns lack names."""
+    separator, (head, *rows) = _table(path)
+    if wanted := names_wanted(head, separator, data_set.labels):
+        return wanted
+    for line, row in enumerate(rows, start=2):
+        for name, text in zip(head, row, strict=False):
+            place = f"line {line}, column '{name}' has {text}"
+            with suppress(ValueError):
+                number = float(text.replace(",", "."))
+                if np.isinf(number):
+                    return f"{place}, and a number must be finite"
+                if number < 0 and name in data_set.labels:
+                    return f"{place}. The degrees of labels are 0 or more"
+    return ""
 
 
 def check_dataset(mine: Examined) -> Iterator[Finding]:
@@ -201,9 +239,21 @@ def check_dataset(mine: Examined) -> Iterator[Finding]:
     n, q = dataset.X.shape
     yield Finding(name, GOOD, f"{n} rows, {q} features, {dataset.D.shape[1]} labels")
     if dataset.groups is not None:
-        yield Finding(name, GOOD, f"{len(set(dataset.groups.tolist()))} groups")
+        different = len(set(dataset.groups.tolist()))
+        yield Finding(name, GOOD, f"{different} group{'s' * (different != 1)}")
+    yield from (Finding(name, NOTE, text) for text in _too_few(dataset))
     for text in defects_found(dataset):
         yield Finding(name, NOTE, text)
+
+
+def _too_few(dataset: Dataset) -> Iterator[str]:
+    """Say of what a data set has too few to compare methods."""
+    if (rows := len(dataset.D)) < LEAST_ROWS:
+        yield f"{rows} rows are too few to compare methods; {LEAST_ROWS} are needed"
+    try:
+        demand_groups(dataset.groups, "groups")
+    except UserError as error:
+        yield str(error)
 
 
 def check_weights(mine: Examined) -> Iterator[Finding]:

@@ -40,7 +40,8 @@ def check_paper(plan: Plan, paper: Paper, without: Sequence[str] = ()) -> Iterat
     yield Finding(
         paper.id,
         GOOD,
-        f"{len(rows)} printed numbers of {len(methods)} methods in {len(tables)} tables",
+        f"{len(rows)} printed numbers of {len(methods)} methods in {len(tables)} "
+        f"table{'s' * (len(tables) != 1)}",
     )
     yield from _unknown_in_claims(paper, rows, plan.project)
     yield from _out_of_own_range(paper, rows, plan.project)

@@ -37,6 +37,7 @@ from ldlrepro.judge.verdicts import (
     difference,
     half_unit,
     listed,
+    percent,
 )
 
 PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
@@ -177,7 +178,7 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     deviation = facts["noise"] if seeds else facts.get("measured_std")
     if deviation is not None:
         measured += f" ± {_rounded(deviation, facts)}"
-    off = f", {facts['difference']:+z.1%}" if facts.get("difference") is not None else ""
+    off = f", {percent(facts['difference'])}" if facts.get("difference") is not None else ""
     over = f"over {seeds} seeds of " if seeds else ""
     folds = f"{over}{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
@@ -308,7 +309,7 @@ def what_moves(row: VerdictRow, answer: PaperAnswer, project: Project) -> list[d
             {
                 "setting": scored.method + (LEAK if method.sees_test_labels else ""),
                 "measured": round(mean, 5),
-                "difference": "" if off is None else f"{off:+z.1%}",
+                "difference": percent(off),
             }
         )
     return sorted(found, key=lambda entry: abs(entry["measured"] - float(row.printed)))

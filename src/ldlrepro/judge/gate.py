@@ -30,6 +30,8 @@ def pass_gate(answers: Sequence[PaperAnswer], page: Path, say: Callable[[str], N
     if failed:
         say(f"{len(failed)} unit(s) failed; all others are done and in the report.")
         _tell_how_to_run_again(failed, say)
+    else:
+        say(f"What holds: ldlrepro verdicts {papers}")
     return not failed
 
 

@@ -279,3 +279,11 @@ def difference(measured: float, printed: str) -> float | None:
     """Return the signed relative difference; None where the printed value is zero."""
     value = float(printed)
     return (measured - value) / abs(value) if value else None
+
+
+def percent(share: float | None) -> str:
+    """Return a relative difference with its sign, such as +3.2%; '' where it is undefined."""
+    if share is None or not math.isfinite(share):
+        return ""
+    text = f"{share:+.{1 if abs(share) < 0.9995 else 0}%}"
+    return text if float(text[:-1]) else "0.0%"

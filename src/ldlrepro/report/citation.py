@@ -7,8 +7,10 @@ the papers.
 from __future__ import annotations
 
 import re
+import subprocess
 import unicodedata
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -22,7 +24,18 @@ def entries(project: Project, titles: Collection[str] = ()) -> list[str]:
     """Return the BibTeX entries of the project and of the papers, or of those with the titles."""
     tree = _read(project)
     papers = [one for one in tree["references"] if not titles or one["title"] in titles]
-    return [bibtex(entry) for entry in [tree, *papers]]
+    return [bibtex(entry) for entry in [_commit(project.root) | tree, *papers]]
+
+
+def _commit(root: Path) -> dict[str, str]:
+    """Return the year and the name of a checkout's last commit; nothing outside git."""
+    command = ["git", "log", "-1", "--format=%cs %h"]
+    try:
+        told = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    date, commit = told.split()
+    return {"date-released": date, "notes": f"commit {commit}"}
 
 
 def addresses(project: Project) -> dict[str, str]:

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ldlrepro.judge import verdicts
 from ldlrepro.judge.tallies import Tally, tally
-from ldlrepro.judge.verdicts import MISPRINT
 from ldlrepro.plan.printed import DELTA
 from ldlrepro.report.content import (
     CONTROLS,
@@ -59,11 +59,8 @@ def mean_pair(mean: float | None, std: float | None, decimals: int) -> tuple[str
 
 
 def percent(share: float | None) -> str:
-    """Return a signed relative difference such as +3.2%, or '' where it is undefined."""
-    if share is None or not math.isfinite(share):
-        return ""
-    size = abs(100 * share)
-    return f"{100 * share:+z.{1 if size < 99.95 else 0}f}%".replace("-", "−")
+    """Return a relative difference as `ldlrepro` tells it, with a real minus sign."""
+    return verdicts.percent(share).replace("-", "−")
 
 
 def mean_and_std(values: Iterable[float]) -> tuple[float, float | None] | None:
@@ -282,7 +279,7 @@ def _measured(cell: Cell) -> float:
 
 
 def _printed(cell: Cell) -> float:
-    known = cell.row.printed and cell.row.verdict != MISPRINT
+    known = cell.row.printed and cell.row.verdict != verdicts.MISPRINT
     return float(cell.row.printed) if known else math.nan
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from ldlrepro.catalogue.claims import KINDS
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.scores import LOCAL, UnitScores
-from ldlrepro.judge.verdicts import JUDGED, VerdictRow
+from ldlrepro.judge.verdicts import JUDGED, VerdictRow, percent
 from ldlrepro.plan.planning import CONTROLS
 from ldlrepro.train.long_training import FoldName, parse_rows
 from ldlrepro.train.records import FAILED, OK, UNAVAILABLE, FoldRow
@@ -248,10 +248,6 @@ def _ours(unit: UnitScores, measure: str, cells: Sequence[VerdictRow]) -> str:
     return mean_and_deviation(unit.scores.get(measure, ()))
 
 
-def _percent(cell: VerdictRow) -> str:
-    return "" if cell.difference is None else f"{100 * cell.difference:+z.1f}%"
-
-
 def _folds_done(unit: UnitScores) -> str:
     return f"{sum(row.status == OK for row in unit.rows)} of {len(unit.rows)}"
 
@@ -276,14 +272,14 @@ def _description(unit: UnitScores, cells: Sequence[VerdictRow], role: str) -> st
     why = f"Why? {first.reason}.\n\nMore:" if first.reason_kind else "Why?"
     lines = [
         f"- Table {cell.table}, {title_of(cell.metric)}: {_ours(unit, cell.metric, cells)}, "
-        f"in print {cell.printed} ({_percent(cell) or 'zero'}): {cell.verdict}"
+        f"in print {cell.printed} ({percent(cell.difference) or 'zero'}): {cell.verdict}"
         + f", {cell.evidence}" * bool(cell.evidence)
         + ", **holds**" * cell.holds
         for cell in cells
     ]
     paragraphs = [
         f"{title_of(first.metric)} is {first.measured:.4g} here{over and f', the mean{over}'}. "
-        f"In print it is {first.printed} ({_percent(first) or 'zero'}): {first.verdict}."
+        f"In print it is {first.printed} ({percent(first.difference) or 'zero'}): {first.verdict}."
         + f" **{_holding(cells)} judged numbers hold.**"
         * bool(_holding(cells)),
         f'{why} `ldlrepro explain "{first.cell}"`',
