@@ -23,6 +23,7 @@ from ldlrepro.report.canvas import ABOVE, as_svg, canvas, legends_above, numbers
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
+from ldlrepro.report.svg import MEASURED
 
 LIST, PHONE = "figures.json", "phone"
 """Titles and captions of the drawings in a folder, in their order; the folder of narrow ones."""
@@ -184,7 +185,9 @@ def _drawn(curve: Curve, measure: str) -> Any:
     places, scale = _places(ticks)
     axes.set_xticks(places, ticks)
     least = min((b - a for a, b in pairwise(places)), default=1.0)
-    colours = colormaps["plasma"](numpy.linspace(0, 0.75, len(lines)))
+    colours: Any = [MEASURED]
+    if len(lines) > 1:
+        colours = colormaps["plasma"](numpy.linspace(0, 0.75, len(lines)))
     for index, line in enumerate(lines):
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
         beside = 0.1 * least * (index - (len(lines) - 1) / 2)  # so that no bar hides another
