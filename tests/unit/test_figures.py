@@ -268,7 +268,7 @@ def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_tra
     ]
     image = drawings(page([], units))["methods"].image
     assert float(re.search(r'width="(\d+)"', image)[1]) < 1352
-    assert image.count('height="31.3" fill="#a50026"') == 40
+    assert image.count('height="35.3" fill="#a50026"') == 40
     assert {"shuffled", "ordered", "0.5", "1", "2 and more"} <= set(texts(image))
 
 

@@ -27,13 +27,13 @@ COLOURS = (
 """ColorBrewer's RdYlBu, from blue to red."""
 STEPS = 100
 """Colours that the bar above the map shows."""
-WIDE, HIGH = 48, 32
+WIDE, HIGH = 48, 36
 """Least size of a cell, in pixels."""
 NAMES, NUMBERS, COLUMNS = 16, 15, 14
 """Sizes of letters."""
 ROOM = 1340
 """Width that a page shows without making letters smaller."""
-LONG = 40
+LONG = 32
 """Letters of a name that stand in one line."""
 TIED = "\N{NO-BREAK SPACE}"
 BOLDER = 1.1
@@ -218,7 +218,7 @@ def _write_scale(
         colour = _colour((step + 0.5) / STEPS)
         sheet.rectangle(start + passed, top + 18, long - passed, 14, colour)
     last = f"{most:g} and more" if any(value > most for value in values) else f"{most:g}"
-    sheet.text(start, top + 6, f"{1 / most:.3g}", NUMBERS)
+    sheet.text(start, top + 6, f"{1 / most:.2g}", NUMBERS)
     sheet.text(start + long / 2, top + 6, "1", NUMBERS, "middle")
     sheet.text(start + long, top + 6, last, NUMBERS, "end")
     return start + max(long, text_width(what, NAMES)), top + 32
