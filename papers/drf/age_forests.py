@@ -17,6 +17,7 @@ from ldlrepro.data import Dataset, ages
 from ldlrepro.data.images.age_distributions import age_distributions
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.folds.splits import Fold
+from ldlrepro.report import canvas
 
 from .forest_insides import asking_other_outputs, entropy, table
 
@@ -226,18 +227,23 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
     return {number: pens[number](content) for number, content in series.items()}
 
 
-def _panels(count: int) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
+def _panels(count: int) -> tuple[Any, list[Any]]:
+    return canvas.panels(3.2, 3.6 * count, columns=count)
 
-    figure = Figure(figsize=(3.6 * count, 3.2), layout="constrained", dpi=120)
-    return figure, figure.subplots(1, count, squeeze=False)[0]
+
+def _look(line: str) -> dict[str, Any]:
+    """Return the pen of a line: a colour for each method, broken where it is a variant."""
+    colour = canvas.SECOND if line.startswith(DLDLF) else canvas.FIRST
+    variant = line not in (DLDLF, DRF)
+    return {"color": colour, "linestyle": "--" if variant else "-", "marker": "so"[not variant]}
 
 
 def _draw_entropies(content: Mapping[str, Any]) -> Any:
     figure, panels = _panels(2)
     for axes, name in zip(panels, (DLDLF, DRF), strict=True):
-        for key, style in ((name, "-o"), (f"{name} (T=0)", "--s")):
-            axes.plot(content["iterations"], content["entropies"][key], style, label=key)
+        for key in (name, f"{name} (T=0)"):
+            axes.plot(content["iterations"], content["entropies"][key], label=key, **_look(key))
+        axes.sharey(panels[0])
         axes.set_xscale("log")
         axes.set_xticks(content["iterations"], [f"{count}" for count in content["iterations"]])
         axes.set_xticks([], minor=True)
@@ -250,13 +256,14 @@ def _draw_entropies(content: Mapping[str, Any]) -> Any:
 def _draw_leaves(content: Mapping[str, Any]) -> Any:
     figure, panels = _panels(2)
     grid, shares = np.array(content["ages"]), np.array(content["shares"])
-    panels[0].bar(grid, content["counts"], width=1.0)
+    panels[0].bar(grid, content["counts"], width=1.0, color=canvas.REST)
     panels[0].set_ylabel("rows of the data")
     means = shares @ grid
     deviations = np.sqrt((shares * (grid - means[:, None]) ** 2).sum(axis=1))
     look: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "clip_on": False}
-    panels[1].plot(means, deviations, marker="o", label=DLDLF, **look)
-    panels[1].plot(content["means"], content["deviations"], marker="x", label=DRF, **look)
+    panels[1].plot(means, deviations, marker="o", color=canvas.SECOND, label=DLDLF, **look)
+    found = content["means"], content["deviations"]
+    panels[1].plot(*found, marker="x", color=canvas.FIRST, label=DRF, **look)
     panels[1].set_ylabel("standard deviation in years")
     panels[1].set_ylim(0)
     panels[1].legend()
@@ -268,7 +275,8 @@ def _draw_leaves(content: Mapping[str, Any]) -> Any:
 def _draw_sizes(content: Mapping[str, Any]) -> Any:
     figure, panels = _panels(1)
     for line, found in content["mae"].items():
-        panels[0].plot(content["values"], found, "--s" if "one at" in line else "-o", label=line)
+        panels[0].plot(content["values"], found, label=line, **_look(line))
+    panels[0].set_xticks(content["values"])
     panels[0].set_xlabel(content["varied"])
     panels[0].set_ylabel("MAE in years (lower is better)")
     panels[0].legend(frameon=False, fontsize=8)

@@ -21,6 +21,7 @@ from ldl.neighbours._embedded import Candidate
 from ldlrepro.core.seeds import seed_for
 from ldlrepro.experiments import Inputs, Outcome
 from ldlrepro.folds.splits import Fold
+from ldlrepro.report import canvas, svg
 from ldlrepro.train.scaling import Scaler
 
 MEASURES = ("chebyshev", "clark", "canberra", "kl", "cosine", "intersection")
@@ -208,47 +209,44 @@ def _short(value: float) -> float:
 
 # ---------------------------------------------------------------------- drawing
 
-FIRST, OTHERS = "#c05621", "#8a94a6"
+BOLD: dict[str, Any] = {"color": svg.MEASURED, "linewidth": 2.0}
+STAR: dict[str, Any] = {"color": svg.PRINTED, "marker": "*", "markersize": 11}
 
 
 def draw(series: dict[str, Any]) -> dict[str, Any]:
     """Draw KL against u, one panel per data set."""
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     columns = min(3, len(series))
     rows = -(-len(series) // columns) if columns else 0
     if not rows:
         return {}
-    figure = Figure(figsize=(9, 0.6 + 2.7 * rows), layout="constrained")
+    figure, panels = canvas.panels(0.6 + 2.7 * rows, 9, rows, columns)
     figure.supxlabel("u, share of the features", fontsize=10)
     figure.supylabel("KL (lower is better)", fontsize=10)
-    panels = figure.subplots(rows, columns, squeeze=False)
     first = next(name for curves in series.values() for name in curves)
-    for axes in panels.flat[len(series) :]:
+    for axes in panels[len(series) :]:
         axes.set_axis_off()
-    for axes, (dataset, curves) in zip(panels.flat, series.items(), strict=False):
+    for axes, (dataset, curves) in zip(panels, series.items(), strict=False):
         _draw_panel(axes, dataset, curves, first)
-    bold: dict[str, Any] = {"color": FIRST, "linewidth": 2.0}
     handles = [
-        Line2D([], [], label=first, **bold),
-        Line2D([], [], linestyle="--", label=f"{first}, by training rows", **bold),
-        Line2D([], [], color=FIRST, linestyle="", marker="*", label=f"{first}, printed"),
-        Line2D([], [], color=OTHERS, label="other methods"),
+        Line2D([], [], label=first, **BOLD),
+        Line2D([], [], linestyle="--", label=f"{first}, by training rows", **BOLD),
+        Line2D([], [], linestyle="", label=f"{first}, printed", **STAR),
+        Line2D([], [], color=canvas.REST, label="other methods"),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, fontsize=10)
     return {"u": figure}
 
 
 def _draw_panel(axes: Any, dataset: str, curves: Mapping[str, Any], first: str) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
     for name, curve in reversed(list(curves.items())):
-        look = {"color": FIRST, "linewidth": 2.0} if name == first else {"color": OTHERS}
+        look = BOLD if name == first else {"color": canvas.REST}
         axes.plot(curve["u"], curve["tested"], label=f"{name}, on test folds", **look)
         if name == first:
             axes.plot(curve["u"], curve["nested"], "--", label=f"{name}, on training rows", **look)
             # The paper says only for MSLP at which u its printed row stands.
             if curve["printed"] is not None:
-                axes.plot([0.1], curve["printed"], "*", **look, ms=11, label=f"{name}, printed")
+                axes.plot([0.1], curve["printed"], label=f"{name}, printed", **STAR)
     axes.set_title(dataset, fontsize=10)
     axes.tick_params(labelsize=9)

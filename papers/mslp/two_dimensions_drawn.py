@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ldlrepro.report import canvas
+
 BLACK = "000000"
-PURE = {"most of label 1": "ff0000", "most of label 2": "00ff00", "most of label 3": "0000ff"}
+PURE = {"most of label 1": "e02020", "most of label 2": "1f9d1f", "most of label 3": "3355ff"}
+"""Colours that are mixed by three degrees; they show on white and on black."""
 WHEEL = ("e6b800", "2b6cb0", "e07b1a", "c53030", "2f855a", "805ad5", "d53f8c", "00a3c4")
 
 
@@ -70,16 +73,16 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
 
 
 def _drawing(content: Mapping[str, Any]) -> Any:
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     text = content["colours"]
     colours = [f"#{text[start : start + 6]}" for start in range(0, len(text), 6)]
+    if "legend" not in content:
+        colours = _mixed(colours)
     rows = -(-len(content["places"]) // 2)
-    figure = Figure(figsize=(8, 0.7 + 3.7 * rows), layout="constrained", dpi=120)
+    figure, panels = canvas.panels(0.7 + 3.7 * rows, 8, rows, 2)
     figure.supxlabel("first dimension (no unit)", fontsize=10)
     figure.supylabel("second dimension (no unit)", fontsize=10)
-    panels = figure.subplots(rows, 2, squeeze=False).flat
     for axes, (name, places) in zip(panels, content["places"].items(), strict=False):
         x, y = unpacked(places).T
         size = 3 if len(x) > 1000 else 14
@@ -88,7 +91,7 @@ def _drawing(content: Mapping[str, Any]) -> Any:
         axes.set_title(f"{name}: colours mixed {content['mixing'][name]:.2f}", fontsize=10)
         axes.set_xticks([])
         axes.set_yticks([])
-    for axes in panels:
+    for axes in panels[len(content["places"]) :]:
         axes.set_axis_off()
     marks = [
         Line2D([], [], color=f"#{colour}", marker="o", linestyle="", label=label)
@@ -97,3 +100,12 @@ def _drawing(content: Mapping[str, Any]) -> Any:
     told = "Colours mixed: 0 is sorted, 1 is random"
     figure.legend(handles=marks, title=told, loc="outside upper center", ncols=7, frameon=False)
     return figure
+
+
+def _mixed(shades: Sequence[str]) -> Any:
+    """Mix the pure colours as red, green and blue are mixed in each of these."""
+    from matplotlib.colors import to_rgb
+
+    shares = np.array([to_rgb(shade) for shade in shades])
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-9)
+    return shares @ [to_rgb(f"#{colour}") for colour in PURE.values()]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldlrepro.experiments import Inputs, MeasuredCell, Outcome
+from ldlrepro.report import canvas
 
 from .split_trace import SplitSearch, one_split_search
 
@@ -114,12 +115,12 @@ def draw(series: dict[str, Any]) -> dict[str, Any]:
 
 
 def _panels(rows: int, height: float, across: str, up: str) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, height), layout="constrained")
-    panels = figure.subplots(rows, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    figure, panels = canvas.panels(height, 8, rows)
+    for axes in panels[1:]:
+        axes.sharex(panels[0])
+        axes.sharey(panels[0])
     for axes in panels:
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.label_outer()
     figure.supxlabel(across, fontsize=10)
     figure.supylabel(up, fontsize=10)
     return figure, panels
@@ -136,7 +137,13 @@ def _draw_gains(series: dict[str, Any]) -> Any:
         for number, curve in enumerate(series[step]):
             width = max(series["exhaustive"][number]["rows_left"][-1], 1)
             places = [number + 0.5 + place / width for place in curve["rows_left"]]
-            axes.plot(places, curve["gains"], ".", markersize=2.5, color=f"C{number % 2}")
+            axes.plot(
+                places,
+                curve["gains"],
+                ".",
+                markersize=2.5,
+                color=(canvas.FIRST, canvas.SECOND)[number % 2],
+            )
         looked_at = sum(curve["evaluations"] for curve in series[step])
         axes.set_title(title.format(f"{looked_at:,}"), fontsize=10, loc="left")
     return figure
@@ -147,7 +154,7 @@ def _draw_counts(series: dict[str, Any]) -> Any:
         [curve["evaluations"] for curve in series[step]] for step in ("adaptive", "exhaustive")
     )
     figure, (axes,) = _panels(1, 2.8, "feature", "gains (fewer is faster)")
-    axes.bar(range(1, len(counts) + 1), counts, color="#2b6cb0")
+    axes.bar(range(1, len(counts) + 1), counts, color=canvas.FIRST)
     told = f"{sum(counts):,} gains instead of {sum(every):,} ({series['sample']} sample)"
     axes.set_title(told, fontsize=10, loc="left")
     return figure

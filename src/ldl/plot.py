@@ -41,15 +41,19 @@ class _Display:
         if ax is None:
             from matplotlib import pyplot
 
-            _, ax = pyplot.subplots(
-                1, parts, squeeze=False, figsize=(3.4 * parts + 1, 3.2), layout="constrained"
-            )
+            size = (3.4 * parts + 1, self._height())
+            _, ax = pyplot.subplots(1, parts, squeeze=False, figsize=size, layout="constrained")
         self.axes_ = np.ravel(ax)
         if len(self.axes_) != parts:
             raise ValueError(f"ax must hold {parts} axes, got {len(self.axes_)}")
         self.figure_ = self.axes_[0].figure
         self._draw()
+        for axes in self.axes_:
+            axes.spines[["top", "right"]].set_visible(False)
         return self
+
+    def _height(self) -> float:
+        return 3.2
 
     def _parts(self) -> int:
         return 1
@@ -150,12 +154,18 @@ class DistributionDisplay(_Display):
         places = np.arange(self.D_pred.shape[1])
         names = self.label_names if self.label_names is not None else places + 1
         titles = self.row_names or [f"row {i + 1}" for i in range(len(self.D_pred))]
+        shown = [self.D_pred] if self.D_true is None else [self.D_pred, self.D_true]
+        top = 1.05 * max(float(D.max()) for D in shown)
         for i, axes in enumerate(self.axes_):
             if self.D_true is not None:
                 axes.bar(places, self.D_true[i], color="0.8", label="true")
             axes.plot(places, self.D_pred[i], "o", color="C0", label="predicted")
-            axes.set(title=titles[i], xticks=places, xticklabels=names, ylim=(0, None))
-            axes.tick_params("x", rotation=90 if self.label_names is not None else 0)
+            axes.set(title=titles[i], xticks=places, xticklabels=names, ylim=(0, top))
+            if self.label_names is not None:
+                for text in axes.get_xticklabels():
+                    text.set(rotation=45, ha="right", rotation_mode="anchor")
+        for axes in self.axes_[1:]:
+            axes.tick_params("y", labelleft=False)
         self.axes_[0].set_ylabel("degree")
         # Beside the bars, which fill the axes.
         self.axes_[-1].legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
@@ -236,19 +246,33 @@ class MeasuresDisplay(_Display):
         }
         return cls(values).plot(ax)
 
+    def _height(self) -> float:
+        rows = max(map(len, self.values.values()))
+        return 1.2 + 0.5 * rows
+
     def _parts(self) -> int:
         return len(self.values)
 
     def _draw(self) -> None:
         for axes, (measure, rows) in zip(self.axes_, self.values.items(), strict=True):
             for place, folds in enumerate(rows.values()):
-                axes.plot(folds, np.full(len(folds), place), "o", color="0.7")
-                axes.plot(np.mean(folds), place, "|", color="C0", markersize=24, mew=2)
+                axes.plot(folds, np.full(len(folds), place), "o", color="0.7", label="a fold")
+                axes.plot(np.mean(folds), place, "|", color="C0", ms=24, mew=2, label="their mean")
             title = f"{measure}, {better(measure)} is better"
-            axes.set(title=title, yticks=range(len(rows)), yticklabels=list(rows))
+            axes.set_title(title, fontsize="medium")
+            axes.set(yticks=range(len(rows)), yticklabels=list(rows))
             axes.set_ylim(len(rows) - 0.5, -0.5)
+            axes.locator_params("x", nbins=4)
         for axes in self.axes_[1:]:
             axes.set_yticklabels([])
+        # Beside the points; of each kind once.
+        self.axes_[-1].legend(
+            handles=self.axes_[-1].lines[:2],
+            loc="upper left",
+            bbox_to_anchor=(1, 1),
+            markerscale=0.7,
+            frameon=False,
+        )
 
 
 @dataclass(eq=False)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure as Canvas
 
+from ldlrepro import experiments
 from ldlrepro.catalogue import Method
 from ldlrepro.core.errors import UserError
 from ldlrepro.judge.answer import Curve, CurvePoint
 from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.verdicts import VerdictRow
-from ldlrepro.report.agreement_figure import MARKERS
+from ldlrepro.report.agreement_figure import COLOURS, MARKERS
 from ldlrepro.report.canvas import as_svg, numbers, stacked
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.figures import drawings, read_figures, write_figures
+from ldlrepro.report.svg import INK, PRINTED, Sheet, for_any_page
+from ldlrepro.report.svg import MEASURED as MEASURED_COLOUR
 from tests import report_pages
 from tests.report_pages import PROJECT, cell, measured
 
@@ -36,7 +40,7 @@ def page(rows: list[VerdictRow] = (), units: list[UnitScores] = ()) -> PaperPage
 
 
 MEASURED = page(
-    [cell(v, m, difference=0.1) for v in MARKERS for m in ("kl", "clark")]
+    [cell(v, m, measured=0.121, difference=0.1) for v in MARKERS for m in ("kl", "clark")]
     + [cell("not run", "cosine")],
     [unit("near"), unit("near", "movie"), unit("train_mean", kl=0.2), unit("train_mean", "movie")],
 )
@@ -85,9 +89,53 @@ def test_cosine_is_drawn_by_its_distance_from_1():
     near = {"printed": "0.98", "measured": 0.985, "difference": 0.005}
     figure = drawings(page([cell("better", "cosine", **near)]))["agreement"]
     assert "1 − Cosine" in texts(figure.image)
-    assert figure.table[1][-1] == "25.0"
+    assert figure.table[1][1:] == ["1 − Cosine", "better", "0.98", "0.985", "-25"]
     assert "within 25% of the line" in figure.caption
     assert "distance from 1" in figure.caption
+
+
+def test_the_agreement_can_be_drawn_again_from_its_numbers():
+    rows = [row for row in MEASURED.rows if row.verdict in MARKERS]
+    figure = drawings(MEASURED)["agreement"]
+    head, *points = figure.table
+    assert head == ["cell", "row", "verdict", "printed", "measured", "difference in the row, %"]
+    assert [point[0] for point in points] == [row.cell for row in rows]
+    assert {point[-1] for point in points} == {"10"}
+    marks = sum(map(figure.image.count, ("<path", "<circle")))
+    assert marks == len(points) + len(MARKERS), "each point once, each sign of the legend once"
+
+
+def test_verdicts_have_the_colours_of_the_report():
+    style = (PROJECT.root / "src/ldlrepro/report/templates/report.css").read_text()
+    light = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6});", style.partition("@media")[0]))
+    assert {name: light[name] for name in COLOURS} == COLOURS
+    assert (light["quoted"], light["reproduced"]) == (PRINTED, MEASURED_COLOUR)
+
+
+def test_drawings_of_papers_have_no_frame_and_one_colour_for_a_method():
+    for paper in PROJECT.papers:
+        measured = experiments.read_all(paper, Path("no results")).values()
+        drawn = [c for found in measured for c in experiments.drawings(paper, found).values()]
+        shown = [axes for canvas in drawn for axes in canvas.axes if axes.axison]
+        assert not [a for a in shown if a.spines["top"].get_visible()]
+        looks = {(line.get_label(), line.get_color()) for axes in shown for line in axes.lines}
+        named = [name for name, _ in looks if not name.startswith("_")]
+        assert len(named) == len(set(named)), paper.id
+
+
+def test_a_picture_that_stands_alone_is_light_on_dark_pages():
+    sheet = Sheet()
+    sheet.rectangle(0, 0, 90, 30, "white")
+    sheet.legend(5, 10, {"holds": "#2a7f62", "not met": "#f3b799"}, 12)
+    sheet.line((0, 20), (90, 20))
+    alone = for_any_page(sheet.svg(90, 30))
+    assert alone.replace(re.search(r"<style>.*</style>\n", alone)[0], "") == sheet.svg(90, 30)
+    assert texts(alone) == ["■ holds■ not met"]
+    assert all(
+        f'{what}="{colour}"' in alone for what, colour in (("stroke", INK), ("fill", "white"))
+    )
+    assert f'[stroke="{INK}"]{{' in alone
+    assert 'rect[fill="white"]{' in alone
 
 
 def test_the_same_page_gives_the_same_bytes():
@@ -220,7 +268,7 @@ def test_a_map_is_as_wide_as_a_page_and_leaves_its_colours_to_those_near_the_tra
     ]
     image = drawings(page([], units))["methods"].image
     assert float(re.search(r'width="(\d+)"', image)[1]) < 1352
-    assert image.count('height="31.3" fill="#a50026"') == 40
+    assert image.count('height="35.3" fill="#a50026"') == 40
     assert {"shuffled", "ordered", "0.5", "1", "2 and more"} <= set(texts(image))
 
 
@@ -228,6 +276,8 @@ def test_ids_above_a_map_are_read_from_left_to_right():
     image = drawings(page([], [unit("near", "natural_scene")]))["methods"].image
     assert {"natural_", "scene"} <= set(texts(image))
     assert "rotate" not in image
+    units = [measured((p, d, "near"), {"kl": [0.1]}) for p in ("one_two", "b") for d in "abc"]
+    assert "one_two" in texts(drawings(page([], units))["methods"].image), "it has room"
 
 
 def test_panels_side_by_side_stand_below_each_other_on_a_phone():

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Sequence
 
 from ldlrepro.judge.verdicts import JUDGED, MET, PERFECT, VerdictRow, listed
 from ldlrepro.plan.printed import DELTA, TIMES
-from ldlrepro.report.content import VERDICT_SIGNS, Figure, PaperPage
+from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.svg import PALE, SOFT, Sheet, text_width
 
 COLOURS = {
-    "exact": "#14493a",
-    "reproduced": "#2a7f62",
-    "near": "#7a6a1d",
-    "better": "#2b6cb0",
-    "worse": "#c05621",
-    "quoted": "#718096",
-    "misprint": "#97266d",
+    "exact": "#0c4433",
+    "reproduced": "#17654b",
+    "near": "#6b5c10",
+    "better": "#1f569e",
+    "worse": "#a33b07",
+    "quoted": "#62428f",
+    "misprint": "#7a5900",
 }
+"""The report's own colours of verdicts."""
 MARKERS = {
     "exact": "l3.7 3.7-3.7 3.7-3.7-3.7z",
     "reproduced": "",
@@ -77,7 +77,7 @@ def agreement_figure(page: PaperPage) -> Figure | None:
     if {row.verdict for row in printed if row.loss_difference is None} & {*MARKERS}:
         caption += " What was not measured, or is printed as perfect, is only in the legend."
     wide, narrow = (_drawn(page, printed, width) for width in (WIDE, NARROW))
-    return Figure("Measured against printed", wide, caption, _counts(page, drawn), narrow)
+    return Figure("Measured against printed", wide, caption, _points(page, drawn), narrow)
 
 
 def _finding(rows: Sequence[VerdictRow]) -> str:
@@ -215,13 +215,10 @@ def _share(drawn: Sequence[VerdictRow], all_of_them: Sequence[VerdictRow]) -> st
     return f"({len(drawn)} of {len(all_of_them)})"
 
 
-def _counts(page: PaperPage, drawn: Sequence[VerdictRow]) -> list[list[str]]:
-    """Return the number of cells by verdict, for each measure that is drawn."""
-    found = [["measure", "printed", *VERDICT_SIGNS, "median difference, %"]]
-    for metric in dict.fromkeys(row.metric for row in drawn):
-        mine = [row for row in page.rows if row.metric == metric]
-        sizes = [abs(gap) for row in mine if (gap := row.loss_difference) is not None]
-        median = f"{100 * statistics.median(sizes):.1f}" if sizes else ""
-        counts = [sum(row.verdict == verdict for row in mine) for verdict in VERDICT_SIGNS]
-        found.append([_name(page, metric), str(len(mine)), *map(str, counts), median])
+def _points(page: PaperPage, drawn: Sequence[VerdictRow]) -> list[list[str]]:
+    """Return every point: its cell, the row and the place in it, and the numbers behind it."""
+    found = [["cell", "row", "verdict", "printed", "measured", "difference in the row, %"]]
+    for row in drawn:
+        numbers = (row.printed, f"{row.measured:.6g}", f"{100 * (row.loss_difference or 0.0):.4g}")
+        found.append([row.cell, _name(page, row.metric), row.verdict, *numbers])
     return found

@@ -124,9 +124,8 @@ def trade_off(board: standings.Standings) -> str:
     for line, words in enumerate(_conclusion(board.table.to_dict("records")[0], ahead[-1])):
         sheet.text(8, 16 + 24 * line, words, LETTERS, font_weight="bold")
     sets, families = len(board.losses), len(board.by_family)
-    sheet.disc(14, 70, 5, GOOD)
-    words = f"nothing cheaper gains as much ({sets} data sets, {families} families)"
-    sheet.text(26, 70, words, LETTERS)
+    colours = {"nothing cheaper gains as much": GOOD, "other methods": OTHER}
+    sheet.legend(8, 70, colours, LETTERS, "●")
     lost = sum(board.table["gain"] < 0)
     beside = f"; {lost} lose to it" * (lost > 0)
     words = f"Gain: share of the training mean's loss taken away{beside}"
@@ -139,7 +138,7 @@ def trade_off(board: standings.Standings) -> str:
     for share in range(0, int(most * 100) + 1, 5):
         _, y = place(1.0, share / 100)
         sheet.text(left - 6, y, f"{share}%", LETTERS, "end")
-    words = "CPU seconds of search and fit"
+    words = f"CPU seconds of search and fit ({sets} data sets, {families} families)"
     sheet.text((left + right) / 2, bottom + 44, words, LETTERS, "middle")
     for row in others:
         sheet.disc(*place(row["cost_s"], row["gain"]), 3, OTHER, _told(row))

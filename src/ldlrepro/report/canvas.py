@@ -6,18 +6,27 @@ import io
 import re
 from typing import Any
 
+FIRST, SECOND, REST = "#2b6cb0", "#c05621", "#8a94a6"
+"""Colours of what is compared: the first two by name, and all others together."""
 ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "frameon": False}
 """Where a legend covers no data."""
 
 
 def canvas(height: float, width: float) -> tuple[Any, Any]:
     """Return a new figure and its axes."""
+    figure, (axes,) = panels(height, width)
+    return figure, axes
+
+
+def panels(height: float, width: float, rows: int = 1, columns: int = 1) -> tuple[Any, list[Any]]:
+    """Return a new figure and its axes, which have no frame above and on the right."""
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    found = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axes in found:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, found
 
 
 def legends_above(figure: Any) -> Any:
@@ -25,7 +34,7 @@ def legends_above(figure: Any) -> Any:
     for axes in figure.axes:
         if legend := axes.get_legend():
             names = [text.get_text() for text in legend.get_texts()]
-            axes.legend(legend.legend_handles, names, ncols=2, fontsize=8, **ABOVE)
+            axes.legend(legend.legend_handles, names, ncols=2, fontsize=9, **ABOVE)
     return figure
 
 

@@ -23,6 +23,7 @@ from ldlrepro.report.canvas import ABOVE, as_svg, canvas, legends_above, numbers
 from ldlrepro.report.content import Figure, PaperPage
 from ldlrepro.report.methods_figure import methods_figure
 from ldlrepro.report.ranks import rank_figure
+from ldlrepro.report.svg import MEASURED
 
 LIST, PHONE = "figures.json", "phone"
 """Titles and captions of the drawings in a folder, in their order; the folder of narrow ones."""
@@ -178,13 +179,15 @@ def _drawn(curve: Curve, measure: str) -> Any:
     import numpy
     from matplotlib import colormaps
 
-    figure, axes = canvas(height=3.8, width=5.8)
+    figure, axes = canvas(height=3.6, width=4.8)
     lines = list(dict.fromkeys(line for line, _ in curve.values))
     ticks = sorted({x for _, x in curve.values})
     places, scale = _places(ticks)
     axes.set_xticks(places, ticks)
     least = min((b - a for a, b in pairwise(places)), default=1.0)
-    colours = colormaps["plasma"](numpy.linspace(0, 0.75, len(lines)))
+    colours: Any = [MEASURED]
+    if len(lines) > 1:
+        colours = colormaps["plasma"](numpy.linspace(0, 0.65, len(lines)))
     for index, line in enumerate(lines):
         points = sorted((x, v) for (own, x), v in curve.values.items() if own == line)
         beside = 0.1 * least * (index - (len(lines) - 1) / 2)  # so that no bar hides another
@@ -195,14 +198,16 @@ def _drawn(curve: Curve, measure: str) -> Any:
             marker="oDs^vP*X"[index % 8],
             markersize=5,
             linewidth=1.5,
-            elinewidth=0.5,
+            elinewidth=0.8,
             color=colours[index],
             label=str(line),
         )
     axes.set_xlabel(in_words(curve.x) + scale)
     axes.set_ylabel(measure)
     if curve.line:
-        axes.legend(title=in_words(curve.line), ncols=len(lines), handlelength=1, **ABOVE)
+        axes.legend(
+            title=in_words(curve.line), ncols=len(lines), handlelength=1, columnspacing=1, **ABOVE
+        )
     return figure
 
 

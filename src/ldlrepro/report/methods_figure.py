@@ -27,14 +27,15 @@ COLOURS = (
 """ColorBrewer's RdYlBu, from blue to red."""
 STEPS = 100
 """Colours that the bar above the map shows."""
-WIDE, HIGH = 48, 32
+WIDE, HIGH = 48, 36
 """Least size of a cell, in pixels."""
 NAMES, NUMBERS, COLUMNS = 16, 15, 14
 """Sizes of letters."""
 ROOM = 1340
 """Width that a page shows without making letters smaller."""
-LONG = 24
+LONG = 32
 """Letters of a name that stand in one line."""
+TIED = "\N{NO-BREAK SPACE}"
 BOLDER = 1.1
 """How much wider bold letters are."""
 
@@ -95,7 +96,7 @@ def methods_figure(page: PaperPage) -> Figure | None:
     scale = f"{what[0].upper()}{what[1:]}.", below
     figure = _heat_map(shown, [*compress(places, full)], scale, names, bold)
     overall = {name: [means[name]] for name in shown}
-    head = "mean" if len(full) == 1 else f"mean over {columns}"
+    head = "mean" if len(full) == 1 else f"mean{TIED}over {columns.replace(' ', TIED, 1)}"
     narrow = _heat_map(overall, [("", head)], scale, names, bold)
     table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
     for name, values in lines.items():
@@ -168,8 +169,8 @@ def _heat_map(
     edge, bottom = _write_scale(sheet, what, values, most)
     counts = Counter(protocol for protocol, _ in places)
     shares = [text_width(_words(name), COLUMNS) / count for name, count in counts.items()]
-    heads = text_width(chain(*(_words(data) for _, data in places)), COLUMNS)
-    wide = max(WIDE, 3 + heads, *(3 + share for share in shares))
+    longest = text_width(chain(*(_words(data) for _, data in places)), COLUMNS)
+    wide = max(WIDE, 3 + longest, *(3 + share for share in shares))
     for band in _bands([protocol for protocol, _ in places], left, wide):
         inside = [protocol in band for protocol, _ in places]
         shown = {name: [*compress(line, inside)] for name, line in lines.items()}
@@ -179,8 +180,8 @@ def _heat_map(
         if len({protocol for protocol, _ in places}) > 1:
             protocols = [p for p, _ in compress(places, inside)]
             head = _write_protocols(sheet, left, wide, head, protocols)
-        middles = [left + wide * (x + 0.5) for x in range(len(columns))]
-        head = _write_heads(sheet, head, dict(zip(middles, columns, strict=True)))
+        heads = {left + wide * (x + 0.5): _words(name, wide) for x, name in enumerate(columns)}
+        head = _write_heads(sheet, head, heads)
         for y, (name, line) in enumerate(shown.items()):
             top = head + HIGH * y
             _write_name(sheet, left - 6, top + HIGH / 2, titles[name], name in own)
@@ -217,7 +218,7 @@ def _write_scale(
         colour = _colour((step + 0.5) / STEPS)
         sheet.rectangle(start + passed, top + 18, long - passed, 14, colour)
     last = f"{most:g} and more" if any(value > most for value in values) else f"{most:g}"
-    sheet.text(start, top + 6, f"{1 / most:.3g}", NUMBERS)
+    sheet.text(start, top + 6, f"{1 / most:.2g}", NUMBERS)
     sheet.text(start + long / 2, top + 6, "1", NUMBERS, "middle")
     sheet.text(start + long, top + 6, last, NUMBERS, "end")
     return start + max(long, text_width(what, NAMES)), top + 32
@@ -231,7 +232,7 @@ def _write_line(
         if value is not None:
             place = _shade(value, most)
             sheet.rectangle(left + wide * x, top, wide - 0.7, HIGH - 0.7, _colour(place))
-            ink = INK if 0.12 <= place <= 0.76 else "#fff"
+            ink = INK if 0.12 <= place <= 0.86 else "#fff"
             number = f"{value:.{2 if value < 9.995 else 0}f}"
             at = left + wide * (x + 0.5), top + HIGH / 2
             sheet.text(*at, number, NUMBERS, "middle", fill=ink)
@@ -245,16 +246,23 @@ def _write_name(sheet: Sheet, x: float, y: float, title: str, bold: bool) -> Non
         sheet.text(x, y + below, part, NAMES, "end", **weight)
 
 
-def _words(name: str) -> list[str]:
-    """Return the lines of an id above a column; each but the last ends with ``_``."""
-    return name.replace("_", "_ ").split()
+def _words(name: str, room: float = 0.0) -> list[str]:
+    """Return the lines of a name above columns; an id breaks after ``_`` where it needs to."""
+    lines = [""]
+    for word in name.replace("_", "_ ").split(" "):
+        joined = lines[-1] + word
+        if lines[-1].endswith("_") and text_width([joined], COLUMNS) <= room:
+            lines[-1] = joined
+        else:
+            lines.append(word)
+    return lines[1:]
 
 
-def _write_heads(sheet: Sheet, top: float, heads: Mapping[float, str]) -> float:
-    """Write ids around their middles, down to a common line; return where that is."""
-    bottom = top + COLUMNS * max(len(_words(name)) for name in heads.values())
-    for middle, name in heads.items():
-        for line, word in enumerate(reversed(_words(name)), start=1):
+def _write_heads(sheet: Sheet, top: float, heads: Mapping[float, Sequence[str]]) -> float:
+    """Write lines around their middles, down to a common one; return where that is."""
+    bottom = top + COLUMNS * max(map(len, heads.values()))
+    for middle, words in heads.items():
+        for line, word in enumerate(reversed(words), start=1):
             sheet.text(middle, bottom - COLUMNS * (line - 0.5), word, COLUMNS, "middle")
     return bottom + 6
 
@@ -265,9 +273,11 @@ def _write_protocols(
     """Name each protocol once, over a line above its data sets; return where that is."""
     counts = Counter(protocols)
     starts = {name: left + wide * protocols.index(name) for name in counts}
-    bottom = _write_heads(
-        sheet, top, {starts[name] + wide * count / 2: name for name, count in counts.items()}
-    )
+    heads = {
+        starts[name] + wide * count / 2: _words(name, wide * count)
+        for name, count in counts.items()
+    }
+    bottom = _write_heads(sheet, top, heads)
     for name, count in counts.items():
         sheet.line((starts[name] + 3, bottom), (starts[name] + wide * count - 3, bottom))
     return bottom + 6

@@ -15,7 +15,7 @@ from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.significance import ALPHA, Ranking, ranking
 from ldlrepro.judge.verdicts import JUDGED, VerdictRow, listed
 from ldlrepro.report.content import Figure, PaperPage
-from ldlrepro.report.svg import PALE, Sheet, text_width
+from ldlrepro.report.svg import MEASURED, PALE, PRINTED, Sheet, text_width
 
 CAPTION = (
     "Each method has one dot for each measure: its average rank over the data sets that have "
@@ -24,7 +24,7 @@ CAPTION = (
 )
 WIDTH, ROW, LETTERS = 560, 46, 16
 """In pixels: as wide as the window of a phone, its letters are still 10 high."""
-COLOURS = {"printed": "#718096", "measured": "#166449"}
+COLOURS = {"printed": PRINTED, "measured": MEASURED}
 
 
 def rank_figure(page: PaperPage, printed: Printed, title: str) -> Figure | None:
@@ -116,11 +116,7 @@ def _drawn(pairs: Sequence[Sequence[_Panel]]) -> str:
     sheet, left, top = Sheet(), 28 + text_width(labels.values(), LETTERS), 86.0
     last, bottom = len(labels), top + ROW * len(labels)
     step = (WIDTH - 20 - left) / max(last - 1, 1)
-    x = left
-    for side, colour in COLOURS.items():
-        sheet.disc(x, 14, 6, colour)
-        sheet.text(x + 12, 14, side, LETTERS)
-        x += 120
+    sheet.legend(left, 14, COLOURS, LETTERS, "●")
     sheet.text(left, top - 40, "average rank over data sets (1 is best)", LETTERS)
     for rank in range(1, last + 1):
         x = left + step * (rank - 1)

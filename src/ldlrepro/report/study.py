@@ -31,9 +31,9 @@ from ldlrepro.lint import linter, relations
 from ldlrepro.lint.tables import rows_of
 from ldlrepro.plan import Plan
 from ldlrepro.report.arena import leading, trade_off
-from ldlrepro.report.canvas import as_svg, canvas, legends_above
+from ldlrepro.report.canvas import FIRST, REST, SECOND, as_svg, canvas, legends_above
 from ldlrepro.report.content import measure_title
-from ldlrepro.report.svg import blank
+from ldlrepro.report.svg import MEASURED, PRINTED, SOFT, blank
 from ldlrepro.train.inputs import global_seed, holds_rows, make_inputs
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from ldlrepro.judge.persons import PersonsApart
     from ldlrepro.judge.scores import UnitScores
 
-OURS, PRINT, FLOOR_COLOUR, WRONG = "#2563eb", "#b91c1c", "#64748b", "#dc2626"
-RING: Mapping[str, Any] = {"markersize": 9, "markerfacecolor": "none", "color": OURS}
-SQUARE: Mapping[str, Any] = {"markersize": 5, "color": PRINT}
+WRONG = "#c53030"
+RING: Mapping[str, Any] = {"markersize": 9, "markerfacecolor": "none", "color": FIRST}
+SQUARE: Mapping[str, Any] = {"markersize": 5, "color": SECOND}
 """Marks of which none hides the other."""
 FAR = 1.5
 """Times the training mean's loss where the axis ends; what lies farther is written there."""
@@ -162,7 +162,7 @@ class Study:
         axes.plot(apart, places, "s", label="people kept apart", **SQUARE)
         floor = self.answer.unit(f"{found.protocol}/{dataset}/{FLOOR}")
         if floor is not None and (mean := floor.mean("kl")) is not None:
-            axes.axvline(mean, color=FLOOR_COLOUR, linestyle=":", label="training mean")
+            axes.axvline(mean, color=SOFT, linestyle=":", label="training mean")
             axes.set_xlim(0.95 * min(*mixed, *apart), FAR * mean)
             for place, line in enumerate(lines):
                 if min(line.mixed, line.apart) > FAR * mean:
@@ -215,14 +215,14 @@ class Number:
             return Picture(NOTHING, blank(NOTHING))
         figure, axes = canvas(3.4, ACROSS)
         title = measure_title(row.metric, self.study.project)
-        axes.plot(range(1, len(values) + 1), values, "o", color=OURS, label="each fold")
-        axes.axhline(statistics.fmean(values), color=OURS, label="our mean")
+        axes.plot(range(1, len(values) + 1), values, "o", color=MEASURED, label="each fold")
+        axes.axhline(statistics.fmean(values), color=MEASURED, label="our mean")
         printed, far = float(row.printed), reach(row.printed, row.noise)
-        axes.axhline(printed, color=PRINT, linestyle="--", label="printed mean")
-        axes.axhspan(printed - far, printed + far, color=PRINT, alpha=0.2, label="met within")
+        axes.axhline(printed, color=PRINTED, linestyle="--", label="printed mean")
+        axes.axhspan(printed - far, printed + far, color=PRINTED, alpha=0.2, label="met within")
         floor = self.study.answer.unit(f"{row.protocol}/{row.unit_dataset}/{FLOOR}")
         if floor is not None and (mean := floor.mean(row.metric)) is not None:
-            axes.axhline(mean, color=FLOOR_COLOUR, linestyle=":", label="training mean")
+            axes.axhline(mean, color=SOFT, linestyle=":", label="training mean")
         axes.set_xticks(range(1, len(values) + 1))
         axes.set_xlabel("fold")
         axes.set_ylabel(title)
@@ -307,7 +307,7 @@ def misplaced_mass(text: str) -> Picture:
         most = min((high for _, high in intervals.values()), default=1)
         for measure, (low, high) in intervals.items():
             wrong = low > most or high < least
-            colour = WRONG if wrong else OURS
+            colour = WRONG if wrong else REST
             axes.plot([low, high], [len(names)] * 2, color=colour, linewidth=5)
             names.append(f"{place}: {measure}")
         names.append("")
@@ -315,7 +315,7 @@ def misplaced_mass(text: str) -> Picture:
     axes.invert_yaxis()
     axes.set_xlabel("share of each distribution that is in the wrong place")
     axes.plot([], [], color=WRONG, linewidth=5, label="cannot all be right")
-    axes.plot([], [], color=OURS, linewidth=5, label="possible")
+    axes.plot([], [], color=REST, linewidth=5, label="possible")
     axes.legend()
     return Picture("The mass that each measure allows to be misplaced.", _svg(figure))
 

@@ -38,7 +38,7 @@ from ldlrepro.judge.verdicts import (
 from ldlrepro.plan import Plan
 from ldlrepro.report import citation, conclusions
 from ldlrepro.report.arena import leading, trade_off
-from ldlrepro.report.svg import INK, Sheet, text_width
+from ldlrepro.report.svg import INK, Sheet, for_any_page, text_width
 
 README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
 CHOOSING, DEFAULTS = "docs/choosing.md", "docs/defaults.md"
@@ -47,7 +47,7 @@ DEFAULTS_TABLE = "docs/defaults.csv"
 WIDTH, BAND, LETTERS = 560, 54, 16
 """In pixels: as wide as the window of a phone, its letters are still 10 high."""
 WORTH = {
-    "holds": ("#166449", "white"),
+    "holds": ("#2a7f62", "white"),
     "met, but does not hold": ("#9bd0b9", INK),
     "not met": ("#f3b799", INK),
     "not judged": ("#c3ccd8", INK),
@@ -250,7 +250,7 @@ def picture(rows: Rows) -> str:
     sheet, left, top = Sheet(), 8, 68.0
     height = top + BAND * len(rows)
     sheet.rectangle(0, 0, WIDTH, height, "white")
-    _legend(sheet, left)
+    sheet.legend(left, 16.5, {name: colour for name, (colour, _) in WORTH.items()}, LETTERS)
     sheet.text(left, 42, "Each bar is 100% of the printed numbers of a paper.", LETTERS)
     for paper, mine in rows.items():
         worth = _worth(tally(mine))
@@ -260,13 +260,6 @@ def picture(rows: Rows) -> str:
         _bar(sheet, left, top + 34, worth)
         top += BAND
     return sheet.svg(WIDTH, height)
-
-
-def _legend(sheet: Sheet, x: float) -> None:
-    for name, (colour, _) in WORTH.items():
-        sheet.rectangle(x, 9, 15, 15, colour)
-        sheet.text(x + 20, 16.5, name, LETTERS)
-        x += 28 + text_width([name], LETTERS)
 
 
 def _bar(sheet: Sheet, x: float, middle: float, counts: Mapping[str, int]) -> None:
@@ -338,7 +331,8 @@ def renewed(plan: Plan) -> dict[str, str]:
         if shown:
             texts[note.relative_to(project.root).as_posix()] = text
     tables = {DEFAULTS_TABLE: standings_of_arena.defaults_table(arena)}
-    return {**texts, **tables, PICTURE: picture(rows), ARENA_PICTURE: trade_off(arena)}
+    pictures = {PICTURE: picture(rows), ARENA_PICTURE: trade_off(arena)}
+    return {**texts, **tables, **{name: for_any_page(one) for name, one in pictures.items()}}
 
 
 def main() -> None:

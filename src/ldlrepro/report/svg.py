@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from html import escape
 
 INK, SOFT, PALE = "#1c1d1f", "#4a5568", "#d3d9e1"
+PRINTED, MEASURED = "#62428f", "#17654b"
+"""What a paper says and what was found here, in every drawing that shows both."""
 MIDDLE = 0.35
 """How far below the middle of a letter its line is, as a share of the letter's size."""
 NARROW = frozenset(" .,:;'()|ijlft")
@@ -61,12 +63,34 @@ class Sheet:
         told = _told({**place, "text_anchor": anchor, **settings})
         self._parts.append(f"<text{told}>{escape(words, quote=False)}</text>")
 
+    def legend(
+        self, x: float, y: float, colours: Mapping[str, str], size: float, sign: str = "■"
+    ) -> None:
+        """Write what colours mean, as one text: its gaps are even in the reader's own font."""
+        place = {"x": x, "y": y + MIDDLE * size, "font_size": size}
+        parts = [
+            f'<tspan fill="{colour}" dx="{_short(size * (count > 0))}">{sign}</tspan> {name}'
+            for count, (name, colour) in enumerate(colours.items())
+        ]
+        self._parts.append(f"<text{_told(place)}>{''.join(parts)}</text>")
+
     def svg(self, width: float, height: float) -> str:
         """Return the drawing as the text of a file."""
         size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
         look = f'font-family="DejaVu Sans,Verdana,sans-serif" fill="{INK}"'
         body = "\n".join(self._parts)
         return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {look}>\n{body}\n</svg>\n'
+
+
+def for_any_page(drawing: str) -> str:
+    """Return a drawing on white that is light on dark where the reader's page may be dark.
+
+    As a file of its own only: inside a page its style would be the page's.
+    """
+    ink, page = "#e6edf3", "#0d1117"
+    dark = f'svg{{fill:{ink}}}rect[fill="white"]{{fill:{page}}}[stroke="{INK}"]{{stroke:{ink}}}'
+    start, tag, rest = drawing.partition(">\n")
+    return f"{start}{tag}<style>@media (prefers-color-scheme:dark){{{dark}}}</style>\n{rest}"
 
 
 def blank(words: str) -> str:
