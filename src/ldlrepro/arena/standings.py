@@ -280,11 +280,13 @@ def best_of_each(lines: Iterable[Row]) -> list[Row]:
 def lines(board: Standings) -> list[dict[str, str]]:
     """Return a line for each method and kind, the best first; few families give no interval."""
     few = len(board.by_family) < ENOUGH
+    tied = set() if few else {row["method"] for row in rivals(board)[1]}
     return [
         {
             "method": row["method"],
             "elo": f"{row['elo']:.0f}",
             "95% interval": "" if few else f"{row['low']:.0f} to {row['high']:.0f}",
+            "tied": "yes" if row["method"] in tied else "",
             "gain over mean": f"{row['gain']:.0%}",
             "families led": f"{row['leads']:.0f}",
             "CPU s": f"{row['cost_s']:.2g}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.arena import standings
+from ldlrepro.arena.standings import ENOUGH
 from ldlrepro.report.svg import Sheet, text_width
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ STRIP = 200.0
 """Width of an interval, in pixels."""
 NOTABLE = 0.003
 """Gain over all that cost less from which on a method is named."""
-GOOD, OTHER = "#2f855a", "#8b98a9"
+GOOD, TIED, OTHER = "#2f855a", "#2b6cb0", "#8b98a9"
 
 
 def bars(found: Comparison) -> list[tuple[str, str]]:
@@ -46,9 +47,10 @@ def standing(tables: Mapping[str, Path], families: Mapping[str, str]) -> standin
 
 def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
     """Return a line for each of the first methods, in its best kind, for readers."""
-    shown = ("method", "elo", "95% interval", "gain over mean", "families led", "CPU s")
+    shown = ("method", "elo", "95% interval", "tied", "gain over mean", "families led", "CPU s")
     rows = standings.best_of_each(standings.lines(board))[:first]
-    return [{name: row[name] for name in shown} for row in rows]
+    filled = [name for name in shown if any(row[name] for row in rows)]
+    return [{name: row[name] for name in filled} for row in rows]
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,12 @@ class Leaders:
     """The first methods on all data sets, or on one kind of them."""
 
     kind: str
+    datasets: list[str]
     said: str
     lines: list[dict[str, str]]
     intervals: list[str]
     """Drawings, one a line."""
+    picture: str
 
 
 def leaders(
@@ -72,7 +76,14 @@ def leaders(
         kind: board.on(names) for kind, names in some.items() if 0 < len(names) < len(there)
     }
     return [
-        Leaders(kind, standings.sentence(one), leading(one, first), intervals(one, first))
+        Leaders(
+            kind,
+            [str(name) for name in one.losses.index],
+            standings.sentence(one),
+            leading(one, first),
+            intervals(one, first),
+            trade_off(one),
+        )
         for kind, one in boards.items()
     ]
 
@@ -80,7 +91,7 @@ def leaders(
 def intervals(board: standings.Standings, first: int) -> list[str]:
     """Draw the rating of each of these methods in its interval; a line marks the forest's."""
     rows = standings.best_of_each(board.table.to_dict("records"))[:first]
-    if len(board.by_family) < standings.ENOUGH:
+    if len(board.by_family) < ENOUGH:
         return [""] * len(rows)
     least, most = min(row["low"] for row in rows), max(row["high"] for row in rows)
 
@@ -124,7 +135,8 @@ def trade_off(board: standings.Standings) -> str:
     for line, words in enumerate(_conclusion(board.table.to_dict("records")[0], ahead[-1])):
         sheet.text(8, 16 + 24 * line, words, LETTERS, font_weight="bold")
     sets, families = len(board.losses), len(board.by_family)
-    colours = {"nothing cheaper gains as much": GOOD, "other methods": OTHER}
+    tied = {row["method"] for row in standings.rivals(board)[1]} if families >= ENOUGH else set()
+    colours = {"nothing cheaper gains as much": GOOD, "tied with the winner": TIED, "others": OTHER}
     sheet.legend(8, 70, colours, LETTERS, "●")
     lost = sum(board.table["gain"] < 0)
     beside = f"; {lost} lose to it" * (lost > 0)
@@ -141,7 +153,8 @@ def trade_off(board: standings.Standings) -> str:
     words = f"CPU seconds of search and fit ({sets} data sets, {families} families)"
     sheet.text((left + right) / 2, bottom + 44, words, LETTERS, "middle")
     for row in others:
-        sheet.disc(*place(row["cost_s"], row["gain"]), 3, OTHER, _told(row))
+        colour = TIED if row["method"] in tied else OTHER
+        sheet.disc(*place(row["cost_s"], row["gain"]), 3, colour, _told(row))
     before, free = 0.0, bottom
     for row in ahead:
         x, y = place(row["cost_s"], row["gain"])

@@ -55,7 +55,7 @@ def in_words(counts: Tally) -> list[str]:
     """Return sentences that say what the verdicts of some cells are worth."""
     found = []
     kinds = [
-        f"{number} {'are' if number > 1 else 'is'} {kind}"
+        f"{number:,} {'are' if number > 1 else 'is'} {kind}"
         for kind, number in counts.evidence.items()
         if number
     ]

@@ -78,7 +78,11 @@ VERDICT_SIGNS = {
             "The paper takes this number from other work, as it says or as its digits show; the "
             "note says from where. What was measured here is shown, not judged.",
         ),
-        VerdictSign("misprint", "≠", "The printed value is impossible; the note gives the proof."),
+        VerdictSign(
+            "misprint",
+            "≠",
+            "The printed value is impossible, or an evident slip; the note gives the proof.",
+        ),
     )
 }
 

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,7 @@ from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import tally
 from ldlrepro.report import conclusions, reasons, subjects, written
-from ldlrepro.report.arena import leaders, standing, trade_off
+from ldlrepro.report.arena import leaders, standing
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
     MEASURE_TITLES,
@@ -91,7 +92,6 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "boards": boards,
         "arena": arena,
         "leaders": leaders(arena, kinds(content.project, content.arena), LED) if arena else [],
-        "arena_picture": trade_off(arena) if arena else "",
         "board_data": packed(board_data(board, boards)),
     }
     template = _environment().get_template("report.html.j2")
@@ -212,11 +212,14 @@ ALSO = {
     "Left out": "not available missing licence",
     ABOUT["reading"]: "mean deviation seeds evidence predicted fitted B= R",
     ABOUT["own"]: "data table add compare",
-    ABOUT["cite"]: "bibtex reference",
+    ABOUT["cite"]: "bibtex reference baselines",
+    ABOUT["verdicts"]: "misprints quoted exact reproduced near better worse met",
     ABOUT["run"]: "machine CPU licence license version commit",
     ABOUT["measures"]: "Kullback-Leibler metric score loss distance divergence "
     + " ".join(MEASURE_TITLES[name] for name in metrics.BETTER),
     "Why is a number worse?": "better miss misses verdict errata errors",
+    "Which method should I use? Which does ldlrepro recommend as the best?": "arena Elo tuned "
+    "ensemble default gain tied data persons people groups",
     "How long does it take? How much time?": "hours minutes",
     "How do I run it on a cluster?": "SLURM",
     "How do I install it? How do I reproduce a paper?": "setup download start snakemake docker "
@@ -254,9 +257,17 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     ]
     titles = {one.id: one.title for one in context["data_sets"]}
     ranked = context["arena"].counted["method"].unique() if context["arena"] else ()
-    also = {**ALSO, next(iter(QUESTIONS)): " ".join(ranked)}
+    asked = next(iter(QUESTIONS))
+    also = {**ALSO, asked: f"{ALSO[asked]} {' '.join(ranked)}"}
+    sections += [("", one.title, ("methods", one.id)) for one in context["methods"]]
+    sections += [
+        ("", title.rstrip("."), ("findings",))
+        for title in re.findall(r"^\*\*(.+?)\*\*", context["content"].findings, re.MULTILINE)
+    ]
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]
+        if tally(page.rows).holds:
+            sections.append((page.id, "Which numbers hold?", (page.id, "show", "holds")))
         sections += [(page.id, title, (page.id, name)) for name, title in parts.items()]
         sections += [
             (page.id, f"{parts['persons']}, {one.dataset}", (page.id, "persons", one.dataset))

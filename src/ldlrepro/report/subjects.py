@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldl.comparison.result import titled
+from ldl.comparison.result import ALPHA, titled
 from ldlrepro.arena.advice import of_arena
 from ldlrepro.arena.standings import spoken
 from ldlrepro.judge.tallies import Tally, tally
@@ -82,7 +82,9 @@ def _lead(rows: pd.DataFrame, measure: str) -> Lead:
         f"{first} leads in the arena. Its {titled(measure)} is {found.means[found.first]:.4f}, "
         f"{gain} better than that of the training mean.{found.doubts}"
     )
-    return Lead(first, f"{gain}, {len(found.tied)} of {len(found.others)} tied", said)
+    unsure = "maybe none better than the mean, " * (found.p(found.mean) > ALPHA)
+    told = f"{gain}, {unsure}{len(found.tied)} of {len(found.others)} tied"
+    return Lead(first, told, said)
 
 
 def data_sets(pages: Iterable[PaperPage], leading: Mapping[str, Lead]) -> list[Subject]:

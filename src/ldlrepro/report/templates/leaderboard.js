@@ -357,7 +357,7 @@ document.getElementById("leaders")?.addEventListener("change", ({ target }) => {
     document.getElementById("conclusion").textContent = conclusion(result);
     const parts = [rankingTable(result), h("p", { class: "test" }, testText(result)), h("p", { class: "on" }, `Ranked on: ${placesText(result.common)}.`), pairTable(result)];
     place.replaceChildren(...parts.flat().filter(Boolean));
-    form.querySelector("output").value = `${result.found.ranks.length} methods ranked on ${result.common.length} data sets`;
+    form.querySelector("output").value = `${result.found.ranks.length} methods ranked on ${result.common.length} data set${result.common.length === 1 ? "" : "s"}`;
     if (at) place.querySelector(at)?.focus({ preventScroll: true });
     dispatchEvent(new Event("resize")); // other tables, other widths
   }

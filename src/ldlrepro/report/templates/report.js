@@ -502,7 +502,7 @@
     } else {
       if (second === "table") showOnly(view, "");
       const { said, type } = target.dataset;
-      if (said) mark(target, h("p", null, said, " ", h("code", null, type), " lists them."));
+      if (said) mark(target, h("p", null, said, " ", h("code", null, type), " tells more."));
       else if (target.matches("li, tr")) mark(target);
       arriveAt(target, { block: said ? "center" : "start" });
       (target.querySelector("[tabindex]") || target).focus({ preventScroll: true });
