@@ -288,8 +288,8 @@ def lines(board: Standings) -> list[dict[str, str]]:
             "95% interval": "" if few else f"{row['low']:.0f} to {row['high']:.0f}",
             "tied": "yes" if row["method"] in tied else "",
             "gain over mean": f"{row['gain']:.0%}",
-            "families led": f"{row['leads']:.0f}",
             "CPU s": f"{row['cost_s']:.2g}",
+            "families led": f"{row['leads']:.0f}",
             "win rate": f"{row['win_rate']:.0%}",
             "improvability": f"{row['improvability']:.0%}",
             "fit s": f"{row['fit_s']:.2g}",
@@ -310,8 +310,8 @@ def rivals(board: Standings) -> tuple[Row, list[Row], list[Row]]:
     return first, [row for row in others if row["tied"]], others
 
 
-def sentence(board: Standings) -> str:
-    """Say who leads, by how much, at what cost, and how sure that is."""
+def headline(board: Standings) -> str:
+    """Say who leads, by how much, at what cost, and who is tied."""
     first, near, others = rivals(board)
     families = len(board.by_family)
     of = f"{families} families" if families > 1 else "one family"
@@ -322,15 +322,18 @@ def sentence(board: Standings) -> str:
         f"search and fit take {first['cost_s']:.2g} s of CPU time. "
     )
     if families < ENOUGH:
-        said += "So few families cannot tell how sure that is."
-    elif near:
-        said += (
-            f"Of {len(others)} other methods {len(near)} cannot be told from it: "
-            f"{listed([method_of(row['method']) for row in near])}. Each is ahead in more than "
-            f"2.5% of {DRAWS} random draws of the families."
-        )
-    else:
-        said += "It leads in nearly all draws of such families."
+        return f"{said}So few families cannot tell how sure that is."
+    if not near:
+        return f"{said}It leads in nearly all draws of such families."
+    names = listed([method_of(row["method"]) for row in near])
+    return f"{said}Of {len(others)} other methods {len(near)} cannot be told from it: {names}."
+
+
+def sentence(board: Standings) -> str:
+    """Say who leads, by how much, at what cost, and how sure that is."""
+    said, families = headline(board), len(board.by_family)
+    if families >= ENOUGH and rivals(board)[1]:
+        said += f" Each is ahead in more than 2.5% of {DRAWS} random draws of the families."
     if families >= ENOUGH:
         leads, rho = board.halves
         said += (

@@ -83,6 +83,8 @@ def facts_of(row: VerdictRow, answer: PaperAnswer, project: Project) -> dict[str
         facts["loss difference"] = row.loss_difference
     if row.reason and (where := in_sentences(row.reason)[1]):
         facts["shown by"] = shown_by(where, project)
+        if (run := answer.unit(where)) and (mean := run.mean(row.metric)) is not None:
+            facts["shown by"] = f"{where}, which gives {mean:#.4g} ({facts['shown by']})"
     if row.stated:
         stated = {"unit": row.stated.unit_key, "measured": row.stated.measured}
         facts["stated"] = stated | {"verdict": row.stated.verdict}
@@ -117,7 +119,8 @@ def blocks(cell: str, facts: Mapping[str, Any]) -> dict[str, list[str]]:
     if reason := facts.get("reason"):
         place = facts.get("shown by")
         why.append(in_sentences(reason)[0] + f" Shown by: {place}" * bool(place))
-    if others := facts.get("what moves it"):
+    others = facts.get("what moves it")
+    if others and _is_nearer(others[0]["measured"], facts):
         closest = others[0]
         off = f" ({closest['difference']})" if closest["difference"] else ""
         why.append(
@@ -149,6 +152,12 @@ def blocks(cell: str, facts: Mapping[str, Any]) -> dict[str, list[str]]:
         near.append(f"{facts['seeds_met']:.0%} of the {seeds} seeds meet the number.")
     found = {"": answer, "Why": why, "Which settings": settings, "How near": [*filter(None, near)]}
     return {heading: lines for heading, lines in found.items() if lines}
+
+
+def _is_nearer(other: float, facts: Mapping[str, Any]) -> bool:
+    """Tell whether another setting comes nearer to the print than the one that is judged."""
+    printed = float(facts["printed"])
+    return abs(other - printed) < abs(facts["measured"] - printed)
 
 
 def shown_by(where: str, project: Project) -> str:

@@ -47,7 +47,7 @@ def standing(tables: Mapping[str, Path], families: Mapping[str, str]) -> standin
 
 def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
     """Return a line for each of the first methods, in its best kind, for readers."""
-    shown = ("method", "elo", "95% interval", "tied", "gain over mean", "families led", "CPU s")
+    shown = ("method", "elo", "95% interval", "tied", "gain over mean", "CPU s", "families led")
     rows = standings.best_of_each(standings.lines(board))[:first]
     filled = [name for name in shown if any(row[name] for row in rows)]
     return [{name: row[name] for name in filled} for row in rows]
@@ -136,7 +136,8 @@ def trade_off(board: standings.Standings) -> str:
         sheet.text(8, 16 + 24 * line, words, LETTERS, font_weight="bold")
     sets, families = len(board.losses), len(board.by_family)
     tied = {row["method"] for row in standings.rivals(board)[1]} if families >= ENOUGH else set()
-    colours = {"nothing cheaper gains as much": GOOD, "tied with the winner": TIED, "others": OTHER}
+    colours = {"nothing cheaper gains as much": GOOD}
+    colours |= ({"tied with the winner": TIED} if tied else {}) | {"others": OTHER}
     sheet.legend(8, 70, colours, LETTERS, "●")
     lost = sum(board.table["gain"] < 0)
     beside = f"; {lost} lose to it" * (lost > 0)
@@ -169,7 +170,9 @@ def trade_off(board: standings.Standings) -> str:
 
 def _conclusion(first: Mapping[Any, Any], most: Mapping[Any, Any]) -> list[str]:
     """Say who wins most often, and who gains the most."""
-    told = ("wins most and gains", first), ("gains the most,", most)
+    told = [("wins most and gains", first), ("gains the most,", most)]
+    if first["method"] == most["method"]:
+        told = [("wins most and gains the most,", first)]
     return [
         f"{standings.spoken(row['method'])} {does} {row['gain']:.0%} in {row['cost_s']:.2g} s."
         for does, row in told

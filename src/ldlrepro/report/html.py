@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import inspect
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -260,10 +259,9 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     asked = next(iter(QUESTIONS))
     also = {**ALSO, asked: f"{ALSO[asked]} {' '.join(ranked)}"}
     sections += [("", one.title, ("methods", one.id)) for one in context["methods"]]
-    sections += [
-        ("", title.rstrip("."), ("findings",))
-        for title in re.findall(r"^\*\*(.+?)\*\*", context["content"].findings, re.MULTILINE)
-    ]
+    if context["content"].findings:
+        found = written.titles(written.findings(context["content"].project))
+        sections += [("", title, ("findings",)) for title in found]
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]
         if tally(page.rows).holds:

@@ -76,7 +76,7 @@ def paper_table(rows: Rows, project: Project) -> str:
     address = citation.addresses(project)
     lines: list[Iterable[object]] = [("paper", "name here", "printed", "judged", "met", "hold")]
     for paper, mine in rows.items():
-        cited = f"{paper.authors.partition(',')[0]} {paper.year}"
+        cited = f"{short_title(paper)}, {paper.authors.partition(',')[0]} {paper.year}"
         lines.append((f"[{cited}]({address[paper.title]})", f"`{paper.id}`", *_brief(mine)))
     return _markdown([*lines, ("all", "", *_brief(_every(rows)))])
 
@@ -295,6 +295,7 @@ def renewed(plan: Plan) -> dict[str, str]:
         README: {
             "papers": paper_table(rows, project),
             "headline": f"{conclusions.of_own_methods(rows)}\n",
+            "arena": f"{standings_of_arena.headline(arena)}\n",
         },
         TABLES: {
             "headline": f"{tally(_every(rows)).sentence(conclusions.of_papers(rows))}\n",
