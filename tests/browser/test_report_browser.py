@@ -400,6 +400,12 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
         ("why is it worse", "#/about/doubt", "ldlrepro explain"),
         ("errata", "#/about/doubt", "docs/errata.md"),
         ("docker", "#/about/run/again", "envs/Dockerfile"),
+        ("misprint", "#/about/verdicts", "evident slip"),
+        ("Elo", "#/leaderboard", "Leaderboard"),
+        ("Which method for data with persons?", "#/leaderboard", "Leaderboard"),
+        ("SA-BFGS", "#/methods/sa_bfgs", "judged numbers of SA-BFGS hold"),
+        ("leak", "#/findings", "Findings"),
+        ("which numbers of StructRF hold", "#/structrf/show/holds", "only what holds"),
         ("What is KL", "#/about/measures", "Kullback-Leibler"),
         ("what is Chebyshev", "#/about/measures", "max_j"),
         ("MLflow", "#/about/run/mlflow", "ldlrepro ui"),
@@ -474,7 +480,7 @@ def test_the_box_finds_words_by_their_beginning_and_behind_a_mark(page, referenc
     page.locator("#jump input").fill("jaff LDLDF KL")
     found = page.locator("#jump-list [role=option]").first
     sync_api.expect(found).to_contain_text(" · sjaffe · LDLDF · KL")
-    page.locator("#jump input").fill("Elo")  # in the middle of zero_one_loss
+    page.locator("#jump input").fill("ero")  # in the middle of zero_one_loss
     sync_api.expect(page.locator("#jump-list")).to_have_text("Nothing has all these words")
 
 

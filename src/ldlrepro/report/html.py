@@ -201,6 +201,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "Where are the raw predictions?": ("about", "run", "predictions"),
     "How do I see the runs in MLflow?": ("about", "run", "mlflow"),
     "Does it use a GPU?": ("about", "run", "gpu"),
+    "What came out? Do printed numbers fit a leak?": ("findings",),
 }
 """Question typed into the jump box -> the page that answers."""
 
@@ -212,7 +213,7 @@ ALSO = {
     ABOUT["reading"]: "mean deviation seeds evidence predicted fitted B= R",
     ABOUT["own"]: "data table add compare",
     ABOUT["cite"]: "bibtex reference baselines",
-    ABOUT["verdicts"]: "misprints quoted exact reproduced near better worse met",
+    ABOUT["verdicts"]: "misprints quoted exact reproduced near",
     ABOUT["run"]: "machine CPU licence license version commit",
     ABOUT["measures"]: "Kullback-Leibler metric score loss distance divergence "
     + " ".join(MEASURE_TITLES[name] for name in metrics.BETTER),
@@ -248,7 +249,11 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     sections: list[tuple[str, str, tuple[str, ...]]] = [
         ("", title, ("about", name)) for name, title in ABOUT.items() if name != "doubt"
     ]  # the script takes that one from the menu
-    sections += [("", question, place) for question, place in QUESTIONS.items()]
+    sections += [
+        ("", question, place)
+        for question, place in QUESTIONS.items()
+        if context["content"].findings or place != ("findings",)
+    ]
     sections += [
         ("", f"Which method for {one.title}?", ("data", one.id))
         for one in context["data_sets"]
@@ -259,9 +264,6 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     asked = next(iter(QUESTIONS))
     also = {**ALSO, asked: f"{ALSO[asked]} {' '.join(ranked)}"}
     sections += [("", one.title, ("methods", one.id)) for one in context["methods"]]
-    if context["content"].findings:
-        found = written.titles(written.findings(context["content"].project))
-        sections += [("", title, ("findings",)) for title in found]
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]
         if tally(page.rows).holds:

@@ -41,11 +41,6 @@ def findings(project: Project) -> str:
         raise UserError(f"{written}: no such file. The report of all papers shows it.") from None
 
 
-def titles(text: str) -> list[str]:
-    """Return the bold sentences that paragraphs begin with."""
-    return [title.rstrip(".") for title in re.findall(r"^\*\*(.+?)\*\*", text, re.MULTILINE)]
-
-
 def answer(text: str) -> str:
     """Return the paragraph of a note that follows its headline: what holds, and what does not."""
     return text.partition(END_OF_HEADLINE)[2].strip().partition("\n\n")[0]
