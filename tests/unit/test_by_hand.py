@@ -79,6 +79,14 @@ def test_what_failed_or_lacks_is_1_for_a_person_and_a_row_for_the_workflow(ready
     assert ask(*words, "--of-workflow")[0] == 0
 
 
+def test_code_that_raises_is_told_with_its_place(ready, ask):
+    ready.break_method("ValueError('always')", True, IN_TWO)
+    _, _, told = ask("run", "tiny", "toy", "broken")
+    assert "Traceback (most recent call last)" in told
+    assert "ValueError: always" in told
+    assert "2 failed. Type the same with --fresh to run them again" in " ".join(told.split())
+
+
 # ---------------------------------------------------------------------- errors for people
 
 DEEP = """title: deep

@@ -118,6 +118,8 @@ class Advice:
 
     said: str
     lines: list[dict[str, Any]]
+    cheapest: str
+    """The method that is tied with the first and takes the least time; maybe the first itself."""
 
 
 def use(first: str, seconds: Mapping[str, float], shown: Callable[[str], str] = spoken) -> str:
@@ -244,4 +246,5 @@ def _advice(data_set: DataSet, found: SameFolds) -> Advice:
         "No p is corrected for the number of comparisons. "
         f"Folds: {found.sources}{', persons whole' if found.apart else ''}."
     )
-    return Advice(said, lines)
+    seconds = found.tied_seconds
+    return Advice(said, lines, min(seconds, key=lambda name: seconds[name]))

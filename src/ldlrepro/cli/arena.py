@@ -241,7 +241,11 @@ def recommend(args: argparse.Namespace) -> int:
             )
         data_set = project.data_set(args.dataset)
         found = advice.recommend(judge, data_set, args.measure)
-        answer(args, found.lines, found.said, brief=best_of_each(found.lines)[:10])
+        brief = best_of_each(found.lines)[:10]
+        brief += [
+            one for one in found.lines if one["method"] == found.cheapest and one not in brief
+        ]
+        answer(args, found.lines, found.said, brief=brief)
         return _explained(args, found.lines, "")
     paths = standings.tables(HERE.results, project.root / "reference")
     board = standings.Standings(standings.read(paths), project.families, args.measure)

@@ -84,8 +84,9 @@ def leaderboard(args: argparse.Namespace) -> int:
         leaders = [line for one in found if one.protocol not in seeds and (line := _leader(one))]
         return answer(args, leaders, openings.of_leaders(leaders, args.measure))
     for outcome in found:
-        said = openings.of_standings(outcome) or f"{outcome.protocol}: nothing to rank."
-        print(paragraph(f"{said} {TO_CHOOSE}" if outcome is found[0] else said))
+        said = openings.of_standings(outcome)
+        lacking = f"{outcome.protocol}: a rank takes two methods on the same data sets."
+        print(paragraph(f"{said} {TO_CHOOSE}" if said and outcome is found[0] else said or lacking))
         print()
         lines = [_with_even_digits(row) for row in outcome.rows]
         show(args, lines, first=6, brief=[line for line in lines if line["gain"] or line["rank"]])

@@ -154,7 +154,7 @@ def of_contradictions(found: Sequence[Contradiction]) -> str:
     ]
     told = f" Proven misprints do not count: {'; '.join(misprints)}." if misprints else ""
     return (
-        f"Several papers print the same experiment {count(len(found))} times. In "
+        f"{count(len(found))} experiments stand in several papers. In "
         f"{count(_far(one.times for one in found))} cases the worst number is at least twice as "
         "far from a perfect value as the best. Our own numbers, measured under each paper's "
         f"protocol, are that far apart in {count(_far(ours))} of {count(len(ours))} cases.{told}"

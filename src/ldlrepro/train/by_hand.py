@@ -61,5 +61,12 @@ def run(
         failures += failed
         lacking = next((row.error for row in rows if row.status == UNAVAILABLE), "")
         done = f"{len(rows)} folds, {failed} failed; predictions in {predictions_path(job.record)}"
+        if failed:
+            done = (
+                f"{len(rows)} folds, {failed} failed. Type the same with --fresh to run them again"
+            )
+            first = next(row for row in rows if row.status == FAILED)
+            if "\n" in first.error:  # an exception that no message foresaw
+                say(f"fold {first.fold} failed:\n{first.error}")
         say(paragraph(f"{job.record}: {'not run' if lacking else done}"))
     return failures, lacking
