@@ -45,7 +45,7 @@ def standing(tables: Mapping[str, Path], families: Mapping[str, str]) -> standin
     return None if board.counted.empty else board
 
 
-def leading(board: standings.Standings, first: int) -> list[dict[str, str]]:
+def leading(board: standings.Standings, first: int | None) -> list[dict[str, str]]:
     """Return a line for each of the first methods, in its best kind, for readers."""
     shown = ("method", "elo", "95% interval", "tied", "gain over mean", "CPU s", "families led")
     rows = standings.best_of_each(standings.lines(board))[:first]
@@ -65,6 +65,11 @@ class Leaders:
     """Drawings, one a line."""
     picture: str
 
+    @property
+    def slug(self) -> str:
+        """The kind in an address."""
+        return self.kind.replace(" ", "-")
+
 
 def leaders(
     board: standings.Standings, kinds: Mapping[str, Sequence[str]], first: int
@@ -80,15 +85,15 @@ def leaders(
             kind,
             [str(name) for name in one.losses.index],
             standings.sentence(one),
-            leading(one, first),
-            intervals(one, first),
+            leading(one, None if one is board else first),
+            intervals(one, None if one is board else first),
             trade_off(one),
         )
         for kind, one in boards.items()
     ]
 
 
-def intervals(board: standings.Standings, first: int) -> list[str]:
+def intervals(board: standings.Standings, first: int | None) -> list[str]:
     """Draw the rating of each of these methods in its interval; a line marks the forest's."""
     rows = standings.best_of_each(board.table.to_dict("records"))[:first]
     if len(board.by_family) < ENOUGH:
@@ -135,9 +140,11 @@ def trade_off(board: standings.Standings) -> str:
     for line, words in enumerate(_conclusion(board.table.to_dict("records")[0], ahead[-1])):
         sheet.text(8, 16 + 24 * line, words, LETTERS, font_weight="bold")
     sets, families = len(board.losses), len(board.by_family)
-    tied = {row["method"] for row in standings.rivals(board)[1]} if families >= ENOUGH else set()
-    colours = {"nothing cheaper gains as much": GOOD}
-    colours |= ({"tied with the winner": TIED} if tied else {}) | {"others": OTHER}
+    first, near, _ = standings.rivals(board)
+    winner = first["method"]
+    tied = {row["method"] for row in near} | {winner} if families >= ENOUGH else {winner}
+    alike = "winner and ties" if len(tied) > 1 else "winner"
+    colours = {"nothing cheaper gains as much": GOOD, alike: TIED}
     sheet.legend(8, 70, colours, LETTERS, "●")
     lost = sum(board.table["gain"] < 0)
     beside = f"; {lost} lose to it" * (lost > 0)
@@ -148,14 +155,16 @@ def trade_off(board: standings.Standings) -> str:
         x, _ = place(10.0**power, 0.0)
         sheet.line((x, bottom), (x, bottom + 5))
         sheet.text(x, bottom + 18, f"{10.0**power:g} s", LETTERS, "middle")
-    for share in range(0, int(most * 100) + 1, 5):
+    for share in range(0, int(most * 100) + 1, 5 if most > 0.1 else 1):
         _, y = place(1.0, share / 100)
         sheet.text(left - 6, y, f"{share}%", LETTERS, "end")
-    words = f"CPU seconds of search and fit ({sets} data sets, {families} families)"
+    of = "families" if families > 1 else "family"
+    words = f"CPU seconds of search and fit ({sets} data sets, {families} {of})"
     sheet.text((left + right) / 2, bottom + 44, words, LETTERS, "middle")
     for row in others:
         colour = TIED if row["method"] in tied else OTHER
-        sheet.disc(*place(row["cost_s"], row["gain"]), 3, colour, _told(row))
+        size = 5 if row["method"] == winner else 3
+        sheet.disc(*place(row["cost_s"], row["gain"]), size, colour, _told(row))
     before, free = 0.0, bottom
     for row in ahead:
         x, y = place(row["cost_s"], row["gain"])
@@ -170,12 +179,13 @@ def trade_off(board: standings.Standings) -> str:
 
 def _conclusion(first: Mapping[Any, Any], most: Mapping[Any, Any]) -> list[str]:
     """Say who wins most often, and who gains the most."""
-    told = [("wins most and gains", first), ("gains the most,", most)]
+    cost = f"{most['gain']:.0%} in {most['cost_s']:.2g} s."
     if first["method"] == most["method"]:
-        told = [("wins most and gains the most,", first)]
+        return [f"{standings.spoken(first['method'])} wins most", f"and gains the most, {cost}"]
     return [
-        f"{standings.spoken(row['method'])} {does} {row['gain']:.0%} in {row['cost_s']:.2g} s."
-        for does, row in told
+        f"{standings.spoken(first['method'])} wins most and gains {first['gain']:.0%} in "
+        f"{first['cost_s']:.2g} s.",
+        f"{standings.spoken(most['method'])} gains the most, {cost}",
     ]
 
 

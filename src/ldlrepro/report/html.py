@@ -17,6 +17,7 @@ from ldl import metrics
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import tally
+from ldlrepro.judge.verdicts import MISPRINT
 from ldlrepro.report import conclusions, reasons, subjects, written
 from ldlrepro.report.arena import leaders, standing
 from ldlrepro.report.content import (
@@ -212,15 +213,16 @@ ALSO = {
     "Left out": "not available missing licence",
     ABOUT["reading"]: "mean deviation seeds evidence predicted fitted B= R",
     ABOUT["own"]: "data table add compare",
-    ABOUT["cite"]: "bibtex reference baselines",
+    ABOUT["cite"]: "bibtex reference baselines citations",
     ABOUT["verdicts"]: "misprints quoted exact reproduced near",
     ABOUT["run"]: "machine CPU licence license version commit",
     ABOUT["measures"]: "Kullback-Leibler metric score loss distance divergence "
     + " ".join(MEASURE_TITLES[name] for name in metrics.BETTER),
-    "Why is a number worse?": "better miss misses verdict errata errors",
+    "Why is a number worse?": "better miss misses verdict errata errors corrections mistakes",
     "Which method should I use? Which does ldlrepro recommend as the best?": "arena Elo tuned "
-    "ensemble default gain tied data persons people groups",
-    "How long does it take? How much time?": "hours minutes",
+    "ensemble default gain tied data",
+    "Which method for data sets with persons?": "people groups faces apart",
+    "How long does it take? How much time?": "hours minutes runtime",
     "How do I run it on a cluster?": "SLURM",
     "How do I install it? How do I reproduce a paper?": "setup download start snakemake docker "
     "container",
@@ -255,19 +257,26 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
         if context["content"].findings or place != ("findings",)
     ]
     sections += [
+        ("", f"Which method for data sets {one.kind}?", ("leaderboard", one.slug))
+        for one in context["leaders"][1:]
+    ]
+    sections += [
         ("", f"Which method for {one.title}?", ("data", one.id))
         for one in context["data_sets"]
         if one.lead
     ]
     titles = {one.id: one.title for one in context["data_sets"]}
+    ids = {f"Which method for {title}?": name for name, title in titles.items()}
     ranked = context["arena"].counted["method"].unique() if context["arena"] else ()
     asked = next(iter(QUESTIONS))
-    also = {**ALSO, asked: f"{ALSO[asked]} {' '.join(ranked)}"}
+    also = {**ids, **ALSO, asked: f"{ALSO[asked]} {' '.join(ranked)}"}
     sections += [("", one.title, ("methods", one.id)) for one in context["methods"]]
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]
         if tally(page.rows).holds:
             sections.append((page.id, "Which numbers hold?", (page.id, "show", "holds")))
+        if tally(page.rows).counts[MISPRINT]:
+            sections.append((page.id, "Misprints", (page.id, "show", MISPRINT)))
         sections += [(page.id, title, (page.id, name)) for name, title in parts.items()]
         sections += [
             (page.id, f"{parts['persons']}, {one.dataset}", (page.id, "persons", one.dataset))

@@ -85,6 +85,7 @@
   /** The places that have the most of the words that are asked for, where none has all. */
   function partly(known, asked) {
     const needed = asked.filter((word) => !ASKING.has(word));
+    if (!needed.every((word) => known.some((place) => has(place, word)))) return []; // nobody knows what is meant
     const counts = known.map((place) => needed.filter((word) => has(place, word)).length);
     const most = Math.max(0, ...counts);
     return most ? known.filter((_, at) => counts[at] === most) : [];

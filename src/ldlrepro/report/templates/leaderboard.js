@@ -1,8 +1,19 @@
 "use strict";
-document.getElementById("leaders")?.addEventListener("change", ({ target }) => {
-  for (const table of document.querySelectorAll("[data-leaders]")) table.hidden = table.dataset.leaders !== target.value;
-  dispatchEvent(new Event("resize")); // other tables, other widths
-});
+(() => {
+  const choice = document.getElementById("leaders");
+  if (!choice) return;
+  const ROUTE = "#/leaderboard/";
+  /** Shows who leads on the kind of data set that the address names. */
+  function follow() {
+    if (!location.hash.startsWith(ROUTE)) return;
+    choice.value = location.hash.slice(ROUTE.length);
+    for (const one of document.querySelectorAll("[data-leaders]")) one.hidden = one.dataset.leaders !== choice.value;
+    dispatchEvent(new Event("resize")); // other tables, other widths
+  }
+  choice.addEventListener("change", () => { history.replaceState(history.state, "", ROUTE + choice.value); follow(); });
+  addEventListener("hashchange", follow);
+  follow();
+})();
 
 (async () => {
   if (!document.getElementById("board-data")) return;
