@@ -221,7 +221,6 @@ ALSO = {
     "Why is a number worse?": "better miss misses verdict errata errors corrections mistakes",
     "Which method should I use? Which does ldlrepro recommend as the best?": "arena Elo tuned "
     "ensemble default gain tied data",
-    "Which method for data sets with persons?": "people groups faces apart",
     "How long does it take? How much time?": "hours minutes runtime",
     "How do I run it on a cluster?": "SLURM",
     "How do I install it? How do I reproduce a paper?": "setup download start snakemake docker "
@@ -270,6 +269,7 @@ def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     ranked = context["arena"].counted["method"].unique() if context["arena"] else ()
     asked = next(iter(QUESTIONS))
     also = {**ids, **ALSO, asked: f"{ALSO[asked]} {' '.join(ranked)}"}
+    also["Which method for data sets with persons?"] = "people groups faces apart"
     sections += [("", one.title, ("methods", one.id)) for one in context["methods"]]
     for page, _, _ in context["pages"]:
         parts = context["parts"][page.id]
