@@ -195,7 +195,8 @@ class Standings:
         draws = Counter(tuple(sorted(generator.choice(names, len(names)))) for _ in range(DRAWS))
         drawn = np.repeat([self.elo(draw) for draw in draws], list(draws.values()), axis=0)
         low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
-        if len(names) < ENOUGH:
+        enough = len(names) >= ENOUGH
+        if not enough:
             low = high = np.full(len(low), np.nan)
         elo = self.elo(names).round(TIED)
         ahead = drawn - drawn[:, [elo.argmax()]]
@@ -210,7 +211,7 @@ class Standings:
                 "elo": elo,
                 "low": low,
                 "high": high,
-                "tied": np.quantile(ahead, 0.975, axis=0) > 0,
+                "tied": enough & (np.quantile(ahead, 0.975, axis=0) > 0),
                 "win_rate": wins.sum(axis=1) / (len(names) * (len(wins) - 1)),
                 "gain": (1 - np.exp(self.by_family.mean().to_numpy())).round(TIED),
                 "improvability": improvable.to_numpy(),
@@ -280,7 +281,7 @@ def best_of_each(lines: Iterable[Row]) -> list[Row]:
 def lines(board: Standings) -> list[dict[str, str]]:
     """Return a line for each method and kind, the best first; few families give no interval."""
     few = len(board.by_family) < ENOUGH
-    tied = set() if few else {row["method"] for row in rivals(board)[1]}
+    tied = {row["method"] for row in rivals(board)[1]}
     return [
         {
             "method": row["method"],
@@ -332,7 +333,7 @@ def headline(board: Standings) -> str:
 def sentence(board: Standings) -> str:
     """Say who leads, by how much, at what cost, and how sure that is."""
     said, families = headline(board), len(board.by_family)
-    if families >= ENOUGH and rivals(board)[1]:
+    if rivals(board)[1]:
         said += f" Each is ahead in more than 2.5% of {DRAWS} random draws of the families."
     if families >= ENOUGH:
         leads, rho = board.halves

@@ -142,9 +142,9 @@ def trade_off(board: standings.Standings) -> str:
     sets, families = len(board.losses), len(board.by_family)
     first, near, _ = standings.rivals(board)
     winner = first["method"]
-    tied = {row["method"] for row in near} | {winner} if families >= ENOUGH else {winner}
-    alike = "winner and ties" if len(tied) > 1 else "winner"
-    colours = {"nothing cheaper gains as much": GOOD, alike: TIED}
+    tied = {winner, *(row["method"] for row in near)}
+    alike = "winner and ties" if near else "winner"
+    colours = {"nothing cheaper gains as much": GOOD, alike: TIED, "others": OTHER}
     sheet.legend(8, 70, colours, LETTERS, "●")
     lost = sum(board.table["gain"] < 0)
     beside = f"; {lost} lose to it" * (lost > 0)

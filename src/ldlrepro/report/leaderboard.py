@@ -417,7 +417,7 @@ def _short(value: float | None) -> float | None:
 
 
 SIZES = {"rows": ("n", 1000), "features": ("q", 100), "labels": ("c", 6)}
-"""What a data set has few or many of: its field in the shape, and how many are few."""
+"""Field of a shape, and up to how many are few."""
 
 
 def kinds(project: Project, names: Iterable[str]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from html import escape
 
 INK, SOFT, PALE = "#1c1d1f", "#4a5568", "#d3d9e1"
 PRINTED, MEASURED = "#62428f", "#17654b"
-"""What a paper says and what was found here, in every drawing that shows both."""
+"""Colours of what a paper says and of what was found here, wherever both are drawn."""
 MIDDLE = 0.35
 """How far below the middle of a letter its line is, as a share of the letter's size."""
 NARROW = frozenset(" .,:;'()|ijlft")
