@@ -3,6 +3,8 @@
 `check_page` is what any report has to pass, not only the one that these tests write.
 """
 
+import base64
+import gzip
 import json
 import re
 from pathlib import Path
@@ -335,7 +337,7 @@ TALLEST = 6000
 def test_every_page_is_light_and_short_at_first_sight(page: Any, reference: Any) -> None:
     front, *others = files_of(reference[0])
     page.set_viewport_size(PHONE)
-    places = [front.as_uri() + route for route in ("", "#/findings", "#/left-out")]
+    places = [front.as_uri() + route for route in ("", "#/findings", "#/errata", "#/left-out")]
     assert all(file.stat().st_size < LARGEST_BYTES for file in (front, *others))
     for place in [*places, *(file.as_uri() for file in others)]:
         page.goto(place)
@@ -349,7 +351,7 @@ def test_every_page_is_light_and_short_at_first_sight(page: Any, reference: Any)
 def test_everybody_can_use_every_kind_of_page(browser, reference, scheme, size):
     context = browser.new_context(viewport=size, color_scheme=scheme)
     page = context.new_page()
-    views = ("", "about", "methods", "findings", "ldlf", "drf", "leaderboard", "records")
+    views = ("", "about", "methods", "findings", "errata", "ldlf", "drf", "leaderboard", "records")
     for route in [*(f"#/{view}" for view in views), "#/record/ldlf/movie/sldlf"]:
         page.goto(address(reference[0], route))
         settle(page)
@@ -398,7 +400,7 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
         ("how long does it take", "#/about/run/time", "ldlrepro status PAPER"),
         ("cluster", "#/about/run/cluster", "profiles/slurm"),
         ("why is it worse", "#/about/doubt", "ldlrepro explain"),
-        ("errata", "#/about/doubt", "docs/errata.md"),
+        ("errata", "#/errata", "were wrong"),
         ("docker", "#/about/run/again", "envs/Dockerfile"),
         ("misprint", "#/about/verdicts", "evident slip"),
         ("misprints of ldldf", "#/ldldf/show/misprint", "Show all"),
@@ -406,7 +408,15 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
         ("Elo", "#/leaderboard", "Leaderboard"),
         ("Which method for data with persons?", "#/leaderboard/with-persons", "over 3 public sets"),
         ("SA-BFGS", "#/methods/sa_bfgs", "judged numbers of SA-BFGS hold"),
-        ("leak", "#/findings", "Findings"),
+        ("leak of sLDLF", "#/findings/the-printed-numbers-of-sldlf-fit-a-leak", "six of ten"),
+        ("CatBoost", "#/leaderboard/CatBoost", "CatBoost (default) has place"),
+        ("kernel ridge", "#/leaderboard/KernelRidge", "has place 1 of"),
+        ("which numbers of SA-BFGS hold", "#/methods/sa_bfgs", "judged numbers of SA-BFGS hold"),
+        ("fastest method", "#/leaderboard", "Leaderboard"),
+        ("python api", "#/about/run/python", "import ldl"),
+        ("where do I get the data?", "#/about/run/data", "ldlrepro fetch DATASET"),
+        ("how were the folds made", "#/about/run", "How it was run"),
+        ("which papers", "#/", "Each bar is"),
         ("which numbers of StructRF hold", "#/structrf/show/holds", "only what holds"),
         ("What is KL", "#/about/measures", "Kullback-Leibler"),
         ("what is Chebyshev", "#/about/measures", "max_j"),
@@ -441,29 +451,33 @@ def report_in_site(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "first"),
+    ("words", "meant", "first"),
     [
-        ("(0.0399", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
-        ("What is the KL of LDLDF on s-JAFFE?", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
-        ("yeast_alpah", "Nothing has all these words. Did you mean yeast_alpha?"),
-        ("raw predictoins", "Nothing has all these words. Did you mean raw predictions?"),
-        ("how do I add a method", "documentation · Add my own method"),
+        ("(0.0399", "", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
+        ("What is the KL of LDLDF on s-JAFFE?", "", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
+        (
+            "accuracy of LDLDF on movie",
+            "LDLDF movie",
+            "ldldf Table 6 · movie · LDLDF · KL · 0.0863",
+        ),
+        ("yeast_alpah", "yeast_alpha", "Which method for Yeast-alpha?"),
+        ("raw predictoins", "raw predictions", "Where are the raw predictions?"),
+        ("how do I add a method", "", "documentation · Add my own method"),
     ],
 )
 def test_the_box_knows_numbers_questions_typing_errors_and_pages_of_the_site(
-    page, report_in_site, words, first
+    page, report_in_site, words, meant, first
 ):
     page.goto(report_in_site.with_name("ldlf.html").as_uri())
     page.locator("#jump input").fill(words)
     found = page.locator("#jump-list [role=option]").first
+    if meant:
+        sync_api.expect(found).to_have_text(f"Nothing has all these words. Did you mean {meant}?")
+        page.keyboard.press("Enter")
+        assert page.locator("#jump input").input_value() == meant
     sync_api.expect(found).to_have_text(first)
     page.keyboard.press("Enter")
-    if first.startswith("Nothing"):
-        assert page.locator("#jump input").input_value() == first.partition("mean ")[2][:-1]
-        there = {"yeast_alpah": "Which method for Yeast-alpha?"}
-        sync_api.expect(found).to_have_text(there.get(words, "Where are the raw predictions?"))
-    else:
-        page.wait_for_url(re.compile("/cell/ldldf/6/|/add-a-method.html$"))
+    page.wait_for_url(re.compile("/cell/ldldf/6/|/add-a-method.html$|#/data/|#/about/"))
 
 
 def test_the_title_of_a_table_says_nothing_of_the_data_set_of_its_cells(page, reference):
@@ -484,6 +498,18 @@ def test_the_box_finds_words_by_their_beginning_and_behind_a_mark(page, referenc
     sync_api.expect(found).to_contain_text(" · sjaffe · LDLDF · KL")
     page.locator("#jump input").fill("ero")  # in the middle of zero_one_loss
     sync_api.expect(page.locator("#jump-list")).to_have_text("Nothing has all these words")
+
+
+def test_all_that_the_box_finds_is_there(reference):
+    text = {file.name: file.read_text(encoding="utf-8") for file in files_of(reference[0])}
+    front = text[reference[0].name]
+    packed = re.search(r'id="jump-data">([^<]*)<', front)[1]
+    routes = [place[3] for place in json.loads(gzip.decompress(base64.b64decode(packed)))]
+    named = [unquote(route).partition("#") for route in routes if "/show/" not in route]
+    text[""] = front
+    assert [
+        (file, own) for file, _, own in named if f'id="{own}"' not in text[Path(file).name]
+    ] == []
 
 
 def test_no_two_places_of_the_box_have_the_same_name(page, reference):

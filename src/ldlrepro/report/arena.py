@@ -70,6 +70,21 @@ class Leaders:
         """The kind in an address."""
         return self.kind.replace(" ", "-")
 
+    @property
+    def methods(self) -> list[str]:
+        """The method of each line, without its kind."""
+        return [standings.method_of(line["method"]) for line in self.lines]
+
+    def told(self, place: int) -> str:
+        """Say how the method on a line does."""
+        line = self.lines[place]
+        gain, seconds = line["gain over mean"], line["CPU s"]
+        return (
+            f"By wins {standings.spoken(line['method'])} has place {place + 1} of "
+            f"{len(self.lines)}. "
+            f"Its gain over the training mean is {gain}, in {seconds} s of CPU time."
+        )
+
 
 def leaders(
     board: standings.Standings, kinds: Mapping[str, Sequence[str]], first: int

@@ -14,7 +14,7 @@ from ldlrepro.judge.scores import LOCAL, UnitScores
 from ldlrepro.report import notebooks
 from ldlrepro.report.content import PaperPage, ReportContent
 from ldlrepro.report.figures import read_figures
-from ldlrepro.report.written import source
+from ldlrepro.report.written import sources
 from ldlrepro.train import provenance
 
 
@@ -48,7 +48,7 @@ def report_content(
         version=__version__,
         git_commit=provenance.git_commit(project.root),
         machine=f"{provenance.machine()['cpu']}, {platform.system()}",
-        findings=source(project).is_file() and whole,
+        written=sources(project) if whole else {},
         further=[
             (
                 Path("results/notebooks", f"{name}.html"),

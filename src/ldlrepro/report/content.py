@@ -228,22 +228,18 @@ class PaperPage:
 
 
 @dataclass(frozen=True)
-class Overhead:
-    """Cost of one paper's units, and the share of it spent outside fit and predict."""
+class Cost:
+    """What one paper's units took."""
 
     paper: str
     units: int
-    compute_s: float
-    overhead_share: float
+    seconds: float
+    """Of fit and predict."""
 
     @classmethod
-    def of(cls, page: PaperPage) -> Overhead:
+    def of(cls, page: PaperPage) -> Cost:
         rows = [row for unit in page.units for row in unit.rows]
-        told = [row for row in rows if row.overhead_s]  # 0 where a record does not tell it
-        outside = sum(row.overhead_s for row in told)
-        within = sum(row.fit_s + row.predict_s for row in told)
-        compute = sum(row.fit_s + row.predict_s for row in rows)
-        return cls(page.id, len(page.units), compute, outside / max(outside + within, 1e-9))
+        return cls(page.id, len(page.units), sum(row.fit_s + row.predict_s for row in rows))
 
 
 @dataclass
@@ -258,16 +254,16 @@ class ReportContent:
     machine: str
     further: list[tuple[Path, str]] = field(default_factory=list)
     """(file, title) of other pages that are there: notebooks."""
-    findings: bool = False
-    """Whether it shows what came out of all papers together."""
+    written: Mapping[str, Path] = field(default_factory=dict)
+    """Page about all papers, such as findings -> the file that it is written in."""
     logs: Mapping[str, Path] = field(default_factory=dict)
     """Key of a unit -> its log file, where there is one."""
     arena: Mapping[str, Path] = field(default_factory=dict)
     """Data set -> its table of the arena."""
 
     @property
-    def overhead(self) -> list[Overhead]:
-        return [Overhead.of(page) for page in self.pages if page.units]
+    def costs(self) -> list[Cost]:
+        return [Cost.of(page) for page in self.pages if page.units]
 
     @property
     def origins(self) -> dict[str, int]:

@@ -72,7 +72,7 @@ class Documents:
         if len(content.pages) < 2:
             self.all = [Document(front, content.pages, rest.union(apart))]
         else:
-            self.all = [Document(front, [], rest.union(["findings"] if content.findings else []))]
+            self.all = [Document(front, [], rest.union(content.written))]
             self.all += [
                 Document(self.beside / f"{page.id}.html", [page], frozenset())
                 for page in content.pages

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -94,6 +95,7 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "leaders": leaders(arena, kinds(content.project, content.arena), LED) if arena else [],
         "board_data": packed(board_data(board, boards)),
     }
+    context["sections"] = _sections(context)
     template = _environment().get_template("report.html.j2")
     return {doc.path: _rendered(template, context, documents, doc) for doc in documents.all}
 
@@ -146,9 +148,11 @@ def _rendered(
         early_script=early,
         scripts=scripts,
         script_hashes=[_content_hash(text) for text in (early, *scripts)],
-        findings=as_html(written.findings(content.project), ("findings",))
-        if "findings" in doc.views
-        else "",
+        written={
+            name: as_html(file.read_text(encoding="utf-8"), (name,))
+            for name, file in content.written.items()
+            if name in doc.views
+        },
         note=note,
         found=lambda page: note(page, written.answer),
         drawings=packed(drawn) if drawn else "",
@@ -192,44 +196,59 @@ def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]
     return {name: title for name, (title, there) in parts.items() if there}
 
 
-QUESTIONS: dict[str, tuple[str, ...]] = {
-    "Which method should I use? Which does ldlrepro recommend as the best?": ("leaderboard",),
-    "Which printed numbers hold?": (),
-    "Why is a number worse?": ("about", "doubt"),
-    "How long does it take? How much time?": ("about", "run", "time"),
-    "How do I run it on a cluster?": ("about", "run", "cluster"),
-    "How do I install it? How do I reproduce a paper?": ("about", "run", "again"),
-    "Where are the raw predictions?": ("about", "run", "predictions"),
-    "How do I see the runs in MLflow?": ("about", "run", "mlflow"),
-    "Does it use a GPU?": ("about", "run", "gpu"),
-    "What came out? Do printed numbers fit a leak?": ("findings",),
+QUESTIONS = {
+    "Which method should I use? Which does ldlrepro recommend as the best?": (
+        ("leaderboard",),
+        "arena Elo tuned ensemble default gain tied data fastest cheapest accurate choose",
+    ),
+    "Which printed numbers hold?": ((), "papers reproduced"),
+    "How long does it take? How much time?": (
+        ("about", "run", "time"),
+        "hours minutes runtime cost",
+    ),
+    "How do I run it on a cluster?": (("about", "run", "cluster"), "SLURM"),
+    "How do I install it? How do I reproduce a paper?": (
+        ("about", "run", "again"),
+        "setup start snakemake docker container",
+    ),
+    "Where do I get the data sets?": (("about", "run", "data"), "download files"),
+    "Where are the raw predictions?": (("about", "run", "predictions"), "parquet download"),
+    "Can I use it in Python?": (
+        ("about", "run", "python"),
+        "API library package import scikit-learn conformal notebooks",
+    ),
+    "How do I see the runs in MLflow?": (("about", "run", "mlflow"), "tracking artifacts"),
+    "Does it use a GPU?": (("about", "run", "gpu"), "card CUDA photographs images"),
 }
-"""Question typed into the jump box -> the page that answers."""
+"""Question typed into the jump box -> the place that answers, and words that find it too."""
 
 ALSO = {
     "Persons apart": "same people train training test leakage leak",
-    "Claims": "statistical significance test Friedman Wilcoxon",
-    "How it was run": "folds made splits seeds protocol settings parameters",
-    "Left out": "not available missing licence",
-    ABOUT["reading"]: "mean deviation seeds evidence predicted fitted B= R",
+    "Claims": "statistical significance test Friedman Wilcoxon fail better beat",
+    "Left out": "not available missing data sets",
+    "Misprints": "wrong impossible",
+    "Errata": "errors mistakes corrections wrong",
+    "Findings": "what came out results",
+    "Doubt a number": "why worse better miss misses verdict",
+    ABOUT[
+        "reading"
+    ]: "standard deviation lower higher better mean seeds evidence predicted fitted B= R",
     ABOUT["own"]: "data table add compare",
-    ABOUT["cite"]: "bibtex reference baselines citations",
-    ABOUT["verdicts"]: "misprints quoted exact reproduced near",
-    ABOUT["run"]: "machine CPU licence license version commit",
+    ABOUT["cite"]: "bibtex reference baselines citations authors wrote",
+    ABOUT["verdicts"]: "misprints quoted exact reproduced near trust uniform baseline",
+    ABOUT["run"]: "folds made splits seeds protocol settings hyperparameters machine CPU licence "
+    "license version commit",
     ABOUT["measures"]: "Kullback-Leibler metric score loss distance divergence "
     + " ".join(MEASURE_TITLES[name] for name in metrics.BETTER),
-    "Why is a number worse?": "better miss misses verdict errata errors corrections mistakes",
-    "Which method should I use? Which does ldlrepro recommend as the best?": "arena Elo tuned "
-    "ensemble default gain tied data",
-    "How long does it take? How much time?": "hours minutes runtime",
-    "How do I run it on a cluster?": "SLURM",
-    "How do I install it? How do I reproduce a paper?": "setup download start snakemake docker "
-    "container",
-    "Where are the raw predictions?": "parquet download",
-    "How do I see the runs in MLflow?": "tracking artifacts",
-    "Does it use a GPU?": "card CUDA photographs images",
 }
-"""Section or question -> words that find it too."""
+"""Page or section -> words that find it too."""
+
+KIND_WORDS = {
+    "with persons": "people groups faces apart",
+    "of at most": "small few",
+    "of more": "large many",
+}
+"""How a kind of data set begins -> words that find it too."""
 
 
 def measures() -> dict[str, str]:
@@ -242,49 +261,70 @@ def measures() -> dict[str, str]:
     return told
 
 
+Section = tuple[str, str, tuple[str, ...], str | None]
+
+
+def _sections(context: Mapping[str, Any]) -> list[Section]:
+    """Return the sections that the jump box finds: paper, title, place, and words beside the title.
+
+    A title that is a sentence of a written page has none. The script takes pages from the menu.
+    """
+    sections: list[Section] = [
+        ("", title, ("about", name), ALSO.get(title, ""))
+        for name, title in ABOUT.items()
+        if name != "doubt"
+    ]
+    sections += [("", question, *found) for question, found in QUESTIONS.items()]
+    for one in context["leaders"][1:]:
+        words = " ".join(also for start, also in KIND_WORDS.items() if one.kind.startswith(start))
+        sections.append(
+            ("", f"Which method for data sets {one.kind}?", ("leaderboard", one.slug), words)
+        )
+    for one in context["data_sets"]:
+        if one.lead:
+            sections.append(("", f"Which method for {one.title}?", ("data", one.id), one.id))
+    for one in context["methods"]:
+        sections.append(("", one.title, ("methods", one.id), "which numbers hold"))
+    for one in context["leaders"][:1]:
+        for name in one.methods:
+            parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+            sections.append(("", f"{name} in the arena", ("leaderboard", name), parted))
+    for name, file in context["content"].written.items():
+        text = file.read_text(encoding="utf-8")
+        for title in written.headings(text):
+            sections.append(("", title, (name, written.slug(title)), None))
+    for page, _, _ in context["pages"]:
+        parts = context["parts"][page.id]
+        if tally(page.rows).holds:
+            sections.append((page.id, "Which numbers hold?", (page.id, "show", "holds"), ""))
+        listed = {"Misprints": (page.id, "show", MISPRINT)}
+        if not tally(page.rows).counts[MISPRINT]:
+            listed = {}
+        listed |= {title: (page.id, name) for name, title in parts.items()}
+        sections += [
+            (page.id, title, place, ALSO.get(title, "")) for title, place in listed.items()
+        ]
+        sections += [
+            (page.id, f"{parts['persons']}, {one.dataset}", (page.id, "persons", one.dataset), "")
+            for one in page.answer.persons
+        ]
+        source = written.note(page.paper)
+        if source:
+            for title in written.headings(source.read_text(encoding="utf-8")):
+                place = (page.id, written.NOTE, written.slug(title))
+                sections.append((page.id, title, place, None))
+    return sections
+
+
 def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
     """Return what the jump box finds: sections, and each table with its lines and their cells.
 
     A section has no lines.
     """
-    sections: list[tuple[str, str, tuple[str, ...]]] = [
-        ("", title, ("about", name)) for name, title in ABOUT.items() if name != "doubt"
-    ]  # the script takes that one from the menu
-    sections += [
-        ("", question, place)
-        for question, place in QUESTIONS.items()
-        if context["content"].findings or place != ("findings",)
-    ]
-    sections += [
-        ("", f"Which method for data sets {one.kind}?", ("leaderboard", one.slug))
-        for one in context["leaders"][1:]
-    ]
-    sections += [
-        ("", f"Which method for {one.title}?", ("data", one.id))
-        for one in context["data_sets"]
-        if one.lead
-    ]
     titles = {one.id: one.title for one in context["data_sets"]}
-    ids = {f"Which method for {title}?": name for name, title in titles.items()}
-    ranked = context["arena"].counted["method"].unique() if context["arena"] else ()
-    asked = next(iter(QUESTIONS))
-    also = {**ids, **ALSO, asked: f"{ALSO[asked]} {' '.join(ranked)}"}
-    also["Which method for data sets with persons?"] = "people groups faces apart"
-    sections += [("", one.title, ("methods", one.id)) for one in context["methods"]]
-    for page, _, _ in context["pages"]:
-        parts = context["parts"][page.id]
-        if tally(page.rows).holds:
-            sections.append((page.id, "Which numbers hold?", (page.id, "show", "holds")))
-        if tally(page.rows).counts[MISPRINT]:
-            sections.append((page.id, "Misprints", (page.id, "show", MISPRINT)))
-        sections += [(page.id, title, (page.id, name)) for name, title in parts.items()]
-        sections += [
-            (page.id, f"{parts['persons']}, {one.dataset}", (page.id, "persons", one.dataset))
-            for one in page.answer.persons
-        ]
     return [
-        [paper, "", title, link(*place), [], [], also.get(title, "")]
-        for paper, title, place in sections
+        [paper, "", title, link(*place), [], [], words]
+        for paper, title, place, words in context["sections"]
     ] + [
         [
             page.id,
@@ -354,7 +394,10 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals.update(anchor=anchor, about=ABOUT, holds_when=conclusions.HOLDS_WHEN)
+    environment.globals.update(
+        anchor=anchor, about=ABOUT, also=ALSO, holds_when=conclusions.HOLDS_WHEN
+    )
+    environment.globals["written_titles"] = written.PAGES
     environment.globals["measures"] = measures()
     environment.globals["evidence_means"] = conclusions.EVIDENCE_MEANS
     environment.filters.update(

@@ -1,4 +1,4 @@
-"""Pages that are written in Markdown as parts of the report: the findings, and each paper's note.
+"""Pages that are written in Markdown as parts of the report: findings, errata, each paper's note.
 
 Commands in the text lead to what they show: a cell, a paper's claims, its verdicts.
 """
@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from ldlrepro.catalogue import Paper, Project
-from ldlrepro.core.errors import UserError
 from ldlrepro.report.content import VERDICT_SIGNS, PaperPage
 from ldlrepro.report.documents import anchor, relative
 
 END_OF_HEADLINE = "<!-- end of headline -->"
 NOTE = "reproduction"
 """The part of a paper's page that shows its note."""
+PAGES = {"findings": "Findings", "errata": "Errata"}
+"""Pages about all papers, with their titles."""
 
 
-def source(project: Project) -> Path:
-    """Return the file that the findings are written in."""
-    return project.root / "docs" / "findings.md"
+def sources(project: Project) -> dict[str, Path]:
+    """Return the files that the pages about all papers are written in."""
+    files = {name: project.root / "docs" / f"{name}.md" for name in PAGES}
+    return {name: file for name, file in files.items() if file.is_file()}
 
 
 def note(paper: Paper) -> Path | None:
@@ -32,18 +34,15 @@ def note(paper: Paper) -> Path | None:
     return written if written.is_file() else None
 
 
-def findings(project: Project) -> str:
-    """Return the page about what was found."""
-    written = source(project)
-    try:
-        return written.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UserError(f"{written}: no such file. The report of all papers shows it.") from None
-
-
 def answer(text: str) -> str:
     """Return the paragraph of a note that follows its headline: what holds, and what does not."""
     return text.partition(END_OF_HEADLINE)[2].strip().partition("\n\n")[0]
+
+
+def headings(text: str) -> list[str]:
+    """Return the headings of written Markdown, and the sentences in bold that begin a paragraph."""
+    found = re.findall(r"^#{2,} (.*)|^\*\*([^*]+)\*\*", text, re.MULTILINE)
+    return [re.sub(r"[\\`*]", "", " ".join("".join(one).split())) for one in found]
 
 
 def as_html(
@@ -63,13 +62,17 @@ def as_html(
     papers = {page.id: page for page in pages}
     cells = {row.cell for page in papers.values() for row in page.rows}
 
+    def named(tag: str, title: str, text: str) -> str:
+        own = mistune.escape(anchor(*place, slug(title)))
+        return f'<{tag} id="{own}" tabindex="-1">{text}</{tag}>\n'
+
     class Linking(mistune.HTMLRenderer):
         def heading(self, text: str, level: int, **_: Any) -> str:
-            if level == 1:
-                return ""
-            own = mistune.escape(anchor(*place, _slug(text)))
-            tag = f"h{level + top - 2}"
-            return f'<{tag} id="{own}" tabindex="-1">{text}</{tag}>\n'
+            return "" if level == 1 else named(f"h{level + top - 2}", text, text)
+
+        def paragraph(self, text: str) -> str:
+            bold = re.match("<strong>(.*?)</strong>", text, re.DOTALL)
+            return named("p", bold[1], text) if bold else super().paragraph(text)
 
         def block_html(self, html: str) -> str:
             return ""  # the marks around what a command writes
@@ -96,9 +99,11 @@ def as_html(
     return str(mistune.create_markdown(renderer=Linking(), plugins=["table"])(text))
 
 
-def _slug(title: str) -> str:
+def slug(title: str) -> str:
     """Return the anchor of a heading, as in a repository's pages."""
-    words = re.sub(r"<[^>]*>", "", title).lower()
+    from markupsafe import Markup
+
+    words = str(Markup(title).striptags()).lower()
     return re.sub(r"[^\w -]", "", words).replace(" ", "-")
 
 
@@ -111,8 +116,10 @@ def shown_by(
             return ("cell", cell)
         case ["ldlrepro", "claims", paper] if paper in papers:
             return (paper, "claims")
-        case ["ldlrepro", "verdicts", paper, *_, "--show", verdict] if paper in papers:
-            return (paper, "show", VERDICT_SIGNS[verdict].slug)
+        case ["ldlrepro", "verdicts", paper, *_, "--show", shown] if (
+            paper in papers and shown in VERDICT_SIGNS
+        ):
+            return (paper, "show", VERDICT_SIGNS[shown].slug)
         case ["ldlrepro", "verdicts", paper, *_] if paper in papers:
             return (paper,)
         case ["ldlrepro", "experiment", paper, name, *_] if paper in papers:

@@ -407,7 +407,7 @@ class Rules:
         """Return the written pages of a report: its papers' notes; of the full one the findings."""
         found = [written.note(self.project.paper(name)) for name in self.scope(wildcards)]
         if wildcards.paper == "all":
-            found.append(written.source(self.project))
+            found += written.sources(self.project).values()
         return [_from_here(path) for path in found if path and path.is_file()]
 
     def scope_arena(self, wildcards: Any) -> list[str]:

@@ -11,7 +11,7 @@
   let written = null; // the words of all labels by their plain letters, once nothing is found
 
   /** Words that a question may hold and an answer need not. */
-  const ASKING = new Set("a about an and are best by can did do does for from has have how i in is it long many me my number numbers of on one or should take takes that the these this to use was what when where which who why with you your".split(" "));
+  const ASKING = new Set("a about all an and any are at be best by can could did do does for from get give good has have how i if in is it long make many me much my not number numbers of on one or our should some take takes than that the their them there these they this to us use used was we were what when where which who why will with work would you your".split(" "));
 
   /** Words without case and marks; numbers keep their point. */
   const words = (text) => text.split(/\s+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
@@ -24,15 +24,18 @@
     return { label, route, variant, number, names: new Set([...names, number].flatMap(words)), text: ["", ...beginnings([...names, around].join(" "))].join(" ") };
   }
 
-  const has = (place, word) => place.text.includes(` ${word}`) || place.names.has(word) || (isNumber(word) && place.number.includes(word));
+  const begins = (place, word) => place.text.includes(` ${word}`);
+  /** A word is there by its beginning, with or without the s of a plural; of a number any digits are. */
+  const has = (place, word) => begins(place, word) || (/...s$/.test(word) && begins(place, word.slice(0, -1))) || place.names.has(word) || (isNumber(word) && place.number.includes(word));
 
   /** Every page, section, table and cell of all papers; cells as `ldlrepro explain` names them. */
   async function allPlaces() {
     const pages = [...document.querySelectorAll("header.site nav a")];
-    const all = pages.map((link) => place(link.textContent, [link.textContent], "", link.getAttribute("href")));
+    const all = pages.map((link) => place(link.textContent, [link.textContent], link.dataset.also || "", link.getAttribute("href")));
     for (const [paper, id, about, route, columns, lines, also = ""] of await unpacked("jump-data")) {
       const table = id && `Table ${id}`;
-      all.push(place([paper, table, about].filter(Boolean).join(" · "), [table, about], `${paper} ${also}`, route));
+      const names = also === null ? [] : [table, about]; // a sentence is no name
+      all.push(place([paper, table, about].filter(Boolean).join(" · "), names, `${paper} ${also ?? about}`, route));
       const file = route.slice(0, route.indexOf("#"));
       const printed = columns.map(([, , numbers]) => numbers.split("|"));
       lines.forEach(([dataset, method, setting, title], line) => {
@@ -63,7 +66,7 @@
     return old[other.length];
   }
 
-  /** What was typed, with the nearest word in place of each that no place has; "" where none is near. */
+  /** What was typed, with the nearest word in place of each that no place has; what all places lack is left out, and small words with it. */
   function meant(known, text) {
     written ??= new Map(known.flatMap(({ label }) => label.split(/\s+/)).map((word) => [words(word).join(""), word.replace(/^\W+|\W+$/g, "")]).filter(([word]) => /[a-z]/.test(word)));
     const near = text.trim().split(/\s+/).map((typed) => {
@@ -72,8 +75,9 @@
       const [[far, nearest]] = [...written].map(([one, name]) => [distance(word, one), name]).sort(([one], [other]) => one - other);
       return far <= word.length / 4 ? nearest : "";
     });
-    const line = near.join(" ");
-    return near.every(Boolean) && line !== text.trim() && matches(known, line).length ? line : "";
+    const telling = near.filter((word) => word && !ASKING.has(plain(word)));
+    const line = near.every(Boolean) ? near.join(" ") : telling.join(" ");
+    return telling.length && line !== text.trim() ? line : "";
   }
 
   function matches(known, text) {
@@ -95,7 +99,7 @@
     places ??= allPlaces();
     const known = await places;
     const asked = words(box.value);
-    const worth = (place) => asked.reduce((sum, word) => sum + place.names.has(word), place.variant ? -0.5 : 0);
+    const worth = (place) => asked.reduce((sum, word) => sum + place.names.has(word) + has(place, word) / 100, place.variant ? -0.5 : 0);
     const whole = matches(known, box.value);
     const near = asked.length && !whole.length ? meant(known, box.value) : "";
     const all = whole.length || near ? whole : partly(known, asked);

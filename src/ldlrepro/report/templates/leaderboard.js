@@ -6,8 +6,10 @@
   /** Shows who leads on the kind of data set that the address names. */
   function follow() {
     if (!location.hash.startsWith(ROUTE)) return;
-    choice.value = location.hash.slice(ROUTE.length);
-    for (const one of document.querySelectorAll("[data-leaders]")) one.hidden = one.dataset.leaders !== choice.value;
+    const chosen = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("[data-leaders]");
+    if (!chosen) return;
+    choice.value = chosen.dataset.leaders;
+    for (const one of document.querySelectorAll("[data-leaders]")) one.hidden = one !== chosen;
     dispatchEvent(new Event("resize")); // other tables, other widths
   }
   choice.addEventListener("change", () => { history.replaceState(history.state, "", ROUTE + choice.value); follow(); });

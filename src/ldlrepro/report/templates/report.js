@@ -426,11 +426,17 @@
   for (const menu of menus) menu.addEventListener("toggle", () => menu.open && close(menu));
   document.addEventListener("click", ({ target }) => { if (!target.closest("header.site") || target.closest("#parts a")) close(); });
   document.addEventListener("keydown", ({ key }) => { if (key === "Escape") close(); });
+  document.getElementById("jump").addEventListener("focusin", () => close()); // its list opens there
 
   // ------------------------------------------------------------------ routes
 
   /** Unfold what a place lies in, and the place itself. */
   function unfold(target) {
+    const table = target.closest("tr.later")?.closest("table");
+    if (table) {
+      table.dataset.all = "yes";
+      showMost(table);
+    }
     for (let part = target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
     const own = target.querySelector(":scope > details");
     if (own) own.open = true;
@@ -503,7 +509,7 @@
       if (second === "table") showOnly(view, "");
       const { said, type } = target.dataset;
       if (said) mark(target, h("p", null, said, " ", h("code", null, type), " tells more."));
-      else if (target.matches("li, tr")) mark(target);
+      else if (target.matches("li, tr, p")) mark(target);
       arriveAt(target, { block: said ? "center" : "start" });
       (target.querySelector("[tabindex]") || target).focus({ preventScroll: true });
     }
