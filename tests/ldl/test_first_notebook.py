@@ -46,3 +46,4 @@ def test_it_runs_and_its_model_is_better_than_the_mean(tmp_path, monkeypatch, ca
     printed = capsys.readouterr().out.splitlines()
     written = [o["text"] for c in CODE for o in c["outputs"] if o["output_type"] == "stream"]
     assert printed == "".join(map("".join, written)).splitlines()
+    assert sum("Spearman" in line for line in printed) == 2, "the mean's and the forest's"

@@ -154,7 +154,7 @@ def copied(tmp_path_factory, empty_store):
 def project(copied):
     """The copy, in which no page leaves its files to the next."""
     yield copied
-    for path in (copied.root / "../mine").glob("*.yaml"):
+    for path in (copied.root / "../mine").rglob("*.yaml"):
         path.unlink()
 
 
@@ -239,7 +239,7 @@ def test_bringing_own_data_works_as_told(project):
     assert "aa_knn@grid" in project.run(*shlex.split(board), **begin)
     own, published = commands(page, "snakemake")
     planned = r"protocol=(\w+), dataset=(\w+), method=(\S+),"
-    assert {("mine", "my_data", "sa_bfgs"), ("mine", "my_data", "train_mean")} <= set(
+    assert {("ours", "my_data", "sa_bfgs"), ("ours", "my_data", "train_mean")} <= set(
         re.findall(planned, plans(project, own, **begin))
     )
     shown = re.findall(planned, plans(project, published, **begin))
@@ -308,6 +308,14 @@ def test_a_run_can_write_into_another_folder(project, tmp_path):
     (command,) = re.findall(r"`(snakemake [^`]+ --directory FOLDER [^`]+)`", text)
     plans(project, command.replace("FOLDER", str(tmp_path)))
     assert (tmp_path / ".snakemake").is_dir()
+
+
+def test_every_suffix_of_a_protocol_is_explained():
+    page = (ROOT / "docs" / "protocols.md").read_text()
+    for paper in PROJECT.papers:
+        for name in paper.protocols:
+            for suffix in re.findall(r"_[a-z]+", name.removeprefix(paper.id)):
+                assert re.search(rf"`{suffix}(_\d+)?`", page), name
 
 
 # ---------------------------------------------------------------------- citation and changes

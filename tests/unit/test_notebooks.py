@@ -60,6 +60,12 @@ def test_the_first_notebook_shows_a_number_that_holds_and_one_that_is_missed() -
     assert "The number does not hold: it is not met.\n\nWhy\n  A run meets it: " in verdicts[1]
 
 
+def test_the_second_notebook_ends_on_the_answer() -> None:
+    answer = shown(committed("02_choose_a_method"))[-1]
+    assert answer.startswith("Use ")
+    assert "cannot be told from it" in " ".join(answer.split())
+
+
 def test_no_column_mixes_two_protocols(monkeypatch, fresh_clone) -> None:
     monkeypatch.setenv("LDLREPRO_ROOT", str(ROOT))
     monkeypatch.chdir(fresh_clone)
