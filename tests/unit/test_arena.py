@@ -225,7 +225,17 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
     ("arguments", "words"),
     [
         (["nothing.csv"], "nothing.csv: no such file"),
-        (["mine.csv"], "Type `ldlrepro arena mine.csv --labels A,B,C`"),
+        (
+            ["mine.csv"],
+            "mine.csv: which columns are the labels? It has: a, b, c, d, calm, glad, sad, who. "
+            "Type those that are, such as `ldlrepro arena mine.csv --labels calm,glad,sad`",
+        ),
+        (["mine.csv", "--ignore", "sad"], "`ldlrepro arena mine.csv --labels d,calm,glad`"),
+        (
+            ["wide one.csv"],
+            "It has: x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, ..., x21, x22, x23, x24",
+        ),
+        (["wide one.csv"], "`ldlrepro arena 'wide one.csv' --labels x28,x29,x30`"),
         (["mine.csv", "--labels", "calm,glad,sad", "--measure", "kll"], "Did you mean 'kl'?"),
         (["mine.xlsx", "--labels", "calm,glad"], "the arena reads .csv"),
         (["papers"], "papers is a folder. The arena takes a table (.csv"),
@@ -234,6 +244,7 @@ def test_one_command_names_the_winner_and_writes_it_down(table, checkout, capsys
 def test_a_slip_is_answered_with_what_to_type(table, checkout, capsys, arguments, words):
     write(table)
     Path("mine.xlsx").touch()
+    write(pd.DataFrame({f"x{number}": [0.5] for number in range(1, 31)}), "wide one.csv")
     assert cli.main(["arena", *arguments]) == 2
     assert words in " ".join(capsys.readouterr().err.split())
 

@@ -126,6 +126,18 @@ def test_what_can_be_cited_comes_first_and_what_cannot_only_where_all_is_asked_f
     assert starred == {row[0] for row in first if float(row[3].rstrip("*")) > 0.0732}
 
 
+def test_the_numbers_of_a_column_have_the_same_decimals(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    asked = ["baselines", "--protocol", "structrf", "--dataset", "sjaffe", "yeast_alpha"]
+    for more, decimals in ([], 6), (["--measure", "canberra"], 4):
+        assert cli.main([*asked, *more, "--wide"]) == 0
+        lines = [line for line in capsys.readouterr().out.splitlines() if " structrf  " in line]
+        numbers = [list(re.finditer(r" \d+\.(\d+)", line))[:2] for line in lines]
+        assert len(lines) == 20
+        assert {len(number[1]) for mean_and_std in numbers for number in mean_and_std} == {decimals}
+        assert all(len({one.end() for one in column}) == 1 for column in zip(*numbers, strict=True))
+
+
 # ---------------------------------------------------------------------- badges
 
 

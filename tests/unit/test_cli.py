@@ -164,7 +164,7 @@ def test_where_snakemake_finds_no_workflow_a_message_names_the_checkout(
     assert not any("cd " in refused(*words) for words in asked)
     monkeypatch.chdir(tmp_path)
     for words in asked:
-        assert refused(*words).endswith(f"\nSnakemake runs in the checkout: cd {checkout.root}\n")
+        assert refused(*words).endswith(f"\nSnakemake runs in the checkout: `cd {checkout.root}`\n")
     assert "ldlrepro prepare drawn_faces` first." in refused("pixels", "drawn_faces")
 
 
@@ -290,11 +290,16 @@ def test_a_record_of_an_own_file_that_is_not_named_any_more_is_told(tiny, ask):
     assert "not known here" not in ask("status", "tiny")[2]
     units = tiny.root / "results/units/tiny/toy"
     shutil.copytree(units / "near", units / "my_method")
-    said = "1 local record uses a name that is not known here, and is left out: method my_method."
+    said = "Records of what is not known here are left out: method my_method."
     for verb in ("status", "verdicts", "leaderboard"):
         _, _, err = ask(verb, "tiny")
         assert said in err
-        assert "export LDLREPRO_OWN_FILES=FOLDER" in err
+        assert "`export LDLREPRO_OWN_FILES=FOLDER`" in err
+        assert "To be rid of them: `rm -r results/units/tiny/toy/my_method`\n" in err
+    shutil.copytree(units / "near", units.parent / "sjaffe" / "my_method")
+    shutil.copytree(units / "near", units.parent.parent / "mine" / "toy" / "near")
+    rid = "`rm -r results/units/mine/toy/near results/units/tiny/*/my_method`\n"
+    assert rid in ask("status", "tiny")[2]
     assert ask("status", "tiny", "--quiet")[2] == ""
 
 

@@ -82,7 +82,7 @@ def test_a_mean_to_cite_that_the_training_mean_beats_is_told():
         protocol=SimpleNamespace(id="p"),
     )
     found = [SimpleNamespace(unit=unit, mean=0.5)]
-    said = [openings.of_baselines(found, "kl", False, worse) for worse in ([], [unit])]
+    said = [openings.of_baselines(found, "kl", 4, False, worse) for worse in ([], [unit])]
     assert "on Toy under p. " in said[0]
     assert "on Toy under p, worse than the training mean. " in said[1]
 

@@ -278,7 +278,7 @@ def test_check_says_that_rows_or_groups_are_too_few(folder, ask):
 
 
 def test_check_says_where_its_next_command_works(folder, ask, monkeypatch):
-    path, said = str(folder.data()), f"Snakemake runs in the checkout: cd {folder.checkout.root}"
+    path, said = str(folder.data()), f"Snakemake runs in the checkout: `cd {folder.checkout.root}`"
     assert said not in ask("check", path)[1]
     monkeypatch.chdir(folder.root)
     assert said in ask("check", path)[1]

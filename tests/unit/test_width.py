@@ -11,6 +11,7 @@ import pytest
 
 from ldlrepro import cli
 from ldlrepro.cli import completion, output
+from ldlrepro.core.progress import wrapped
 
 COLUMNS = 80
 CELL = "structrf/16/sjaffe/SA-BFGS/kl"
@@ -73,9 +74,54 @@ def test_what_is_said_on_the_way_to_a_record_fits_the_terminal(capsys, monkeypat
     monkeypatch.setenv("COLUMNS", "36")
     assert cli.main(["run", "mslp", "toy", "train_mean", "--folds", "0-1", "--inputs"]) == 0
     assert cli.main(["folds", "mslp", "toy"]) == 0
-    lines = capsys.readouterr().err.splitlines()
+    err = capsys.readouterr().err
+    assert err.count(f"Results and data go to new folders in {tmp_path}\n") == 1
+    lines = err.splitlines()
     assert lines.count("mslp on toy: 10 folds; leaks: none") == 2
     assert "2 folds, 0 failed; predictions in" in lines
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run mslp sjaffe aa_knn",
+        "leaderboard --measure kll",
+        "verdicts mslp --colour",
+        "fetch --",
+        "recommend a_table_with_a_long_name_of_mine.csv",
+    ],
+)
+def test_every_error_fits_80_columns_and_its_commands_stay_whole(
+    capsys, monkeypatch, tmp_path, command
+):
+    monkeypatch.chdir(tmp_path)
+    told = []
+    for columns in COLUMNS, 1000:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with suppress(SystemExit):
+            cli.main(command.split())
+        told.append(capsys.readouterr().err)
+    narrow, wide = told
+    assert "ldlrepro" in wide
+    assert too_long(narrow) == []
+    assert narrow.split() == wide.split()
+    assert all(whole in narrow for whole in re.findall("`.*?`", wide))
+
+
+def test_a_list_in_a_message_stays_a_list(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    shown = wrapped(
+        "name: what is wrong there\n  - first and next line\n\nType `a b c d e f g h i j`."
+    )
+    assert shown.splitlines() == [
+        "name: what is wrong",
+        "there",
+        "  - first and next",
+        "  line",
+        "",
+        "Type",
+        "`a b c d e f g h i j`.",
+    ]
 
 
 def test_a_planted_line_is_found():

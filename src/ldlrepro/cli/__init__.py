@@ -14,7 +14,7 @@ from ldlrepro.cli.output import RED, coloured
 from ldlrepro.cli.parser import MODULES, parse, verb_of
 from ldlrepro.core import numerics
 from ldlrepro.core.errors import UserError, of_the_disk
-from ldlrepro.core.progress import silence
+from ldlrepro.core.progress import silence, wrapped
 
 WHERE_TO_WRITE = ("out", "crate", "folder")
 """Options that name a place for what a verb writes."""
@@ -59,8 +59,9 @@ def _of_the_place(error: OSError, args: argparse.Namespace) -> str:
 
 
 def _refused(error: object) -> int:
-    message = with_checkout(str(error))
-    print(f"{coloured('ldlrepro:', RED, sys.stderr)} {message}", file=sys.stderr)
+    name = "ldlrepro:"
+    message = wrapped(f"{name} {with_checkout(str(error))}")
+    print(message.replace(name, coloured(name, RED, sys.stderr), 1), file=sys.stderr)
     return 2
 
 

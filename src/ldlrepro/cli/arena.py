@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ldlrepro.cli.here import HERE
+from ldlrepro.cli.here import HERE, tell_new_folders
 from ldlrepro.cli.output import answer, counted, paragraph, show
 from ldlrepro.cli.verb import IDS, OF_WORKFLOW, duration, positive, takes, verb
 from ldlrepro.core import progress
@@ -85,6 +85,7 @@ def arena(args: argparse.Namespace) -> int:
     data_set = project.data_set(name)
     _refuse_unused(args, data_set.id)
     if not args.of_workflow:
+        tell_new_folders()
         make_inputs(project, data_set, None, global_seed(project), HERE)
     demand_groups(load_ready(HERE.ready(data_set.id)).groups, f"{data_set.id}: its groups")
     if args.again:
@@ -162,15 +163,12 @@ def _own(args: argparse.Namespace, path: Path) -> int:
     _refuse_folder(path)
     if not path.is_file():
         raise UserError(f"{path}: no such file")
-    if not args.labels:
-        raise UserError(
-            f"which columns of {path} are the labels? Type `ldlrepro arena {path} --labels A,B,C`"
-        )
     try:
         better(args.measure)
     except ValueError as error:
         raise UserError(str(error)) from None
     table = read_own(path, args.labels, args.groups, args.ignore)
+    tell_new_folders()
     say(paragraph(" ".join([f"{path}: {table.seen}", *table.remarks])))
     folds = Arena.folds if table.groups is None else min(Arena.folds, len(set(table.groups)))
     demand_enough(len(table.X), table.groups, max(folds, 2))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldlrepro.core.progress import say, waiting
+from ldlrepro.core.progress import paragraph, say, waiting
 from ldlrepro.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -46,14 +47,30 @@ def judge_here(args: argparse.Namespace) -> Judge:
         there = (judge.project.root / HERE.results / "units").is_dir()
         say(f"No results are here, so the reference records answer.{yours * there}")
     if not getattr(args, "of_workflow", False) and (unknown := judge.unknown_records()):
-        several = len(unknown) > 1
+        places = " ".join(map(_in_shell, unknown.values()))
         say(
-            f"{len(unknown)} local record{'s' * several} use{'s' * (not several)} a name that is "
-            f"not known here, and {'are' if several else 'is'} left out: "
-            f"{', '.join(sorted(set(unknown)))}.\nName your own files again: "
-            "export LDLREPRO_OWN_FILES=FOLDER"
+            paragraph(
+                f"Records of what is not known here are left out: {', '.join(unknown)}. To count "
+                "them, name your own files again: `export LDLREPRO_OWN_FILES=FOLDER`. To be rid of "
+                f"them: `rm -r {places}`"
+            )
         )
     return judge
+
+
+def _in_shell(folders: Sequence[Path]) -> str:
+    """Write folders as one word of the shell, with a star where they differ."""
+    levels = (set(level) for level in zip(*(folder.parts for folder in folders), strict=True))
+    return "/".join("*" if len(names) > 1 else shlex.quote(*names) for names in levels)
+
+
+def tell_new_folders() -> None:
+    """Say where results and data go, if there are none yet and this is not the checkout."""
+    from ldlrepro.catalogue.project import checkout_here
+
+    here = Path.cwd()
+    if not (HERE.results.exists() or HERE.data.exists() or here == checkout_here()):
+        say(f"Results and data go to new folders in {here}")
 
 
 def with_checkout(text: str) -> str:
@@ -61,7 +78,7 @@ def with_checkout(text: str) -> str:
     from ldlrepro.catalogue.project import checkout_here
 
     elsewhere = "snakemake" in text and Path.cwd() != (root := checkout_here())
-    return f"{text}\nSnakemake runs in the checkout: cd {root}" if elsewhere else text
+    return f"{text}\nSnakemake runs in the checkout: `cd {root}`" if elsewhere else text
 
 
 def papers_of(project: Project, asked: Sequence[str]) -> list[Paper]:

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 
-from ldlrepro.cli.here import HERE, plan_here
+from ldlrepro.cli.here import HERE, plan_here, tell_new_folders
 from ldlrepro.cli.output import counted, outcome, paragraph
 from ldlrepro.cli.verb import DATASET, IDS, OF_WORKFLOW, PROTOCOL, SEED, count, flag, takes, verb
 from ldlrepro.core.progress import say
@@ -31,8 +31,10 @@ def fetch(args: argparse.Namespace) -> int:
     mirrors = default_mirrors(project)
     offline = args.offline or bool(os.environ.get(OFFLINE))
     here = True
-    for name in args.dataset:
-        status = fetch(project.source(name), HERE.data, mirrors, offline=offline)
+    sources = {name: project.source(name) for name in args.dataset}
+    tell_new_folders()
+    for name, source in sources.items():
+        status = fetch(source, HERE.data, mirrors, offline=offline)
         here &= status.available
         if args.json:
             told = {"available": status.available, "reason": status.reason, "files": status.files}

@@ -184,7 +184,11 @@ def of_standings(outcome: Standings) -> str:
 
 
 def of_baselines(
-    found: Sequence[Baseline], measure: str, best_alone: bool, worse: Collection[Unit]
+    found: Sequence[Baseline],
+    measure: str,
+    decimals: int,
+    best_alone: bool,
+    worse: Collection[Unit],
 ) -> str:
     """Say how many means can be cited, which is the first, and what must not be cited."""
     first = found[0]
@@ -192,7 +196,8 @@ def of_baselines(
     if citable:
         said = (
             f"You can cite {counted(citable, 'mean')} of {measure} over folds, such as "
-            f"{first.mean:.4g} of {first.unit.method.id} on {first.unit.data_set.title} under "
+            f"{first.mean:.{decimals}f} of {first.unit.method.id} on "
+            f"{first.unit.data_set.title} under "
             f"{first.unit.protocol.id}{', worse than the training mean' * (first.unit in worse)}. "
         )
         said += (

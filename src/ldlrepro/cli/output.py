@@ -114,7 +114,9 @@ def _widths(lines: Sequence[Sequence[str]], wide: int | None) -> list[int]:
 
 
 def _wrapped(text: str, size: int) -> list[str]:
-    return textwrap.wrap(text, size, break_on_hyphens=False) or [""]
+    if len(text) <= size and "\n" not in text:
+        return [text]
+    return textwrap.wrap(text, size, break_on_hyphens=False)
 
 
 def _shown(value: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ldlrepro.cli.here import HERE, judge_here, plan_here
+from ldlrepro.cli.here import HERE, judge_here, plan_here, tell_new_folders
 from ldlrepro.cli.output import answer, counted, outcome, paragraph
 from ldlrepro.cli.verb import (
     DATASET,
@@ -61,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.of_workflow and (said := _not_planned(plan, unit)):
         say(paragraph(said))
     if args.inputs:
+        tell_new_folders()
         make_unit_inputs(plan.project, unit, seed, HERE)
     failed, lacking = by_hand.run(
         plan,
@@ -146,6 +147,7 @@ def try_(args: argparse.Namespace) -> int:
         seed=global_seed(plan.project, args.seed),
     )
     question.check()
+    tell_new_folders()
     for unit in question.units:
         make_unit_inputs(plan.project, unit, question.seed, HERE)
     lines, good = trials.compare(question, HERE)
@@ -195,6 +197,8 @@ def experiment(args: argparse.Namespace) -> int:
     plan = plan_here(args)
     project, paper = plan.project, plan.project.paper(args.paper)
     asked = paper.experiment(args.experiment)
+    if args.inputs:
+        tell_new_folders()
     data_sets = [project.data_set(name) for name in asked.datasets]
     protocol = project.protocol(asked.protocol) if asked.protocol else None
     for data_set in data_sets:

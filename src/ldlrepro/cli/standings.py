@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from ldlrepro.report.baselines import Baseline
     from ldlrepro.report.leaderboard import Standings
 
-DECIMALS = 12
+DECIMALS, DIGITS = 6, 4
+"""Of a mean: decimals at most, and significant digits that the smallest one has."""
 COLUMNS = (
     "Rank is the mean over data sets, and 1 the best. Gain is the share of the training mean's "
     "loss that a method takes away. Beats and beaten by count significant differences. A method "
@@ -179,14 +181,17 @@ def baselines(args: argparse.Namespace) -> int:
     found.sort(key=lambda one: _citable_first(one, up))
     floors = found if not args.method else collect(judge, args.dataset, args.protocol, [FLOOR])
     worse = _worse_than_mean(found, floors, up)
-    lines = [_to_read(one, one.unit in worse) for one in found]
+    decimals = _decimals_of(found)
+    star = {one.unit: "*" if one.unit in worse else " " * bool(worse) for one in found}
+    lines = [_to_read(one, decimals, star[one.unit]) for one in found]
     if not args.wide:
         places = ("dataset", "protocol", "people apart")
         alike = [name for name in places if len({one[name] for one in lines}) < 2]
         lines = [{name: one[name] for name in one if name not in alike} for one in lines]
     listed = lines[: sum(not one.unit.method.by_print for one in found)]
     best_alone = len(listed) > FIRST_ROWS + FEW and not args.all
-    said = f"{openings.of_baselines(found, str(shown), best_alone, worse)}\n\n{of_persons(found)}"
+    said = openings.of_baselines(found, str(shown), decimals, best_alone, worse)
+    said = f"{said}\n\n{of_persons(found)}".rstrip()
     first = list(lines[0]).index("by print") + args.all
     answer(args, lines, said, first, _best_of_each(found, listed) if best_alone else listed)
     if worse:
@@ -235,8 +240,14 @@ def _keeps_apart(baseline: Baseline) -> bool | None:
     return keeps_apart(unit.protocol, unit.data_set) if unit.data_set.names_persons else None
 
 
-def _to_read(baseline: Baseline, worse: bool) -> dict[str, Any]:
-    """Return a line of numbers to cite, what matters most first, with four significant digits.
+def _decimals_of(found: Sequence[Baseline]) -> int:
+    """Return how many decimals all means of a table have."""
+    least = min((abs(one.mean) for one in found if one.mean), default=1.0)
+    return min(DECIMALS, max(0, DIGITS - 1 - math.floor(math.log10(least))))
+
+
+def _to_read(baseline: Baseline, decimals: int, star: str) -> dict[str, Any]:
+    """Return a line of numbers to cite, what matters most first.
 
     A star marks a mean that is worse than that of the training mean.
     """
@@ -244,8 +255,8 @@ def _to_read(baseline: Baseline, worse: bool) -> dict[str, Any]:
     numbers = ("mean", "std", "seeds low", "seeds high")
     given = {name: line[name] for name in numbers if line[name] is not None}
     # A sum that ends at -2e-17 is zero.
-    told = {name: f"{round(value, DECIMALS) + 0.0:.4g}" for name, value in given.items()}
+    told = {n: f"{round(value, decimals) + 0.0:.{decimals}f}" for n, value in given.items()}
     first = {name: line[name] for name in ("method", "dataset", "protocol", "mean", "std")}
     marks = {"people apart": _keeps_apart(baseline), "by print": "yes" * line["by print"]}
-    told["mean"] += "*" * worse
+    told["mean"] += star
     return first | marks | {**line, **marks, **told}

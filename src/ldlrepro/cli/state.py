@@ -177,22 +177,26 @@ def status(args: argparse.Namespace) -> int:
     if len(papers) > 1:
         wanted["all together"] = everything  # a unit of two papers is computed once
     with waiting("reading records"):
-        rows = [_state_of(judge, name, units, args.cores) for name, units in wanted.items()]
+        local = judge.local_units(everything)
+        rows = [_state_of(judge, local, *named, args.cores) for named in wanted.items()]
     said = openings.of_status(rows[-1], args.cores)
     answer(args, rows if args.json else [_in_words(row) for row in rows], said)
-    failures = list(_failures(judge.local_units(everything)))
+    failures = list(_failures(local))
     if failures and not args.json:
         print("", *(coloured(text, RED) for text in failures), sep="\n")
     return 0
 
 
-def _state_of(judge: Judge, name: str, units: Sequence[Unit], cores: int) -> Row:
+def _state_of(
+    judge: Judge, records: Mapping[str, UnitScores], name: str, units: Sequence[Unit], cores: int
+) -> Row:
     """Return how far units are, and how long the rest takes."""
     from ldlrepro.judge.scores import Sources, is_complete
     from ldlrepro.train.records import FAILED, UNAVAILABLE
     from ldlrepro.workflow import schedule
 
-    local, reference = judge.local_units(units), judge.reference
+    local = {unit.key: records[unit.key] for unit in units if unit.key in records}
+    reference = judge.reference
     done = {u for u in units if u.key in local and is_complete(u, local[u.key])}
     states = [{row.status for row in unit.rows} for unit in local.values()]
     absent = {key for key, unit in local.items() if unit.rows[0].status == UNAVAILABLE}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldlrepro.core.errors import nearest
+from ldlrepro.core.progress import wrapped
 
 Handler = Callable[[argparse.Namespace], int]
 
@@ -95,7 +96,8 @@ class Parser(argparse.ArgumentParser):
             message = f"{', '.join(names[:-1])} and {names[-1]} are missing"
         first = (self.epilog or "").partition("\n")[2].partition("\n")[0].strip()
         example = f"\nFor example: {first}" if first else ""
-        self.exit(2, f"{self.prog}: {message}{example}\nType `{self.prog} --help`.\n")
+        told = f"{self.prog}: {message}{example}\nType `{self.prog} --help`."
+        self.exit(2, f"{wrapped(told)}\n")
 
     def _left_over(self, words: str) -> str:
         """Say what to do about words that the verb does not take."""

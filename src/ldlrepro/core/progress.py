@@ -6,6 +6,7 @@ returns, where a few whole lines are wanted.
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import sys
@@ -20,6 +21,7 @@ SECONDS_ON_A_TERMINAL, SECONDS_IN_A_LOG = 0.5, 15.0
 SECONDS_OF_PATIENCE = 3.0
 """Silence after which work says on a terminal that it goes on; SECONDS_IN_A_LOG in a log."""
 WIDTH = 110
+COMMAND = re.compile(r"`[^`]*`")
 
 _quiet: list[bool] = []
 """Not empty while nothing is said but answers and errors."""
@@ -51,7 +53,7 @@ def width() -> int:
 
 
 def paragraph(text: str, indent: str = "") -> str:
-    """Wrap paragraphs for the terminal; what has no space, such as an address, stays whole."""
+    """Wrap paragraphs for the terminal; a `command` stays whole, and what has no space."""
     wrapper = textwrap.TextWrapper(
         width(),
         initial_indent=indent,
@@ -59,7 +61,19 @@ def paragraph(text: str, indent: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return "\n\n".join(map(wrapper.fill, text.split("\n\n")))
+    # textwrap breaks no line at a non-breaking space.
+    parts = (COMMAND.sub(_kept_whole, part) for part in text.split("\n\n"))
+    return "\n\n".join(map(wrapper.fill, parts)).replace("\xa0", " ")
+
+
+def _kept_whole(command: re.Match[str]) -> str:
+    return re.sub(r"\s", "\xa0", command[0])
+
+
+def wrapped(message: str) -> str:
+    """Wrap each line of a message for the terminal, and indent what follows as the line is."""
+    lines = ((line.lstrip(), line) for line in message.split("\n"))
+    return "\n".join(paragraph(text, line.removesuffix(text)) for text, line in lines)
 
 
 class StatusLine:

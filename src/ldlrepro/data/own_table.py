@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 LEAST_GROUPS = 3
 NAMES = 12
 """Columns up to which an error suggests a name for each."""
+COLUMNS = 20
+"""Columns that an error lists at most."""
 NEARLY = 0.999
 """Correlation from which on a feature counts as a copy of a label."""
 KIB, NOT_TEXT = 1024, {0, 1, 2, 3, 4, 5, 6}
@@ -55,13 +58,22 @@ def read_own(
     if table.empty:
         raise UserError(f"{path}: the table has no rows, only the names of its columns")
     dropped = [*ignore, *([groups] if groups else [])]
+    columns = [str(name) for name in table.columns]
+    if len(columns) > COLUMNS:
+        columns[COLUMNS // 2 : -COLUMNS // 2] = ["..."]
+    held = f"It has: {', '.join(columns)}"
+    if not labels:
+        numbers = table.select_dtypes("number").drop(columns=dropped, errors="ignore")
+        fractions_last = sorted(numbers, key=lambda name: numbers[name].dtype.kind == "f")
+        such = ",".join(map(str, fractions_last[-3:])) or "A,B,C"
+        raise UserError(
+            f"{path}: which columns are the labels? {held}. Type those that are, such as "
+            f"`ldlrepro arena {shlex.quote(str(path))} --labels {shlex.quote(such)}`"
+        )
     for name in [*labels, *dropped]:
         if name not in table.columns:
-            listed = ", ".join(map(str, table.columns[:20]))
-            raise UserError(
-                f"{path}: there is no column '{name}'.{nearest(name, map(str, table.columns))} "
-                f"It has: {listed}{', ...' if len(table.columns) > 20 else ''}"
-            )
+            meant = nearest(name, map(str, table.columns))
+            raise UserError(f"{path}: there is no column '{name}'.{meant} {held}")
     if len(labels) < 2:
         raise UserError("--labels needs at least two columns, such as --labels happy,sad,angry")
     if twice := [name for name in dropped if name in labels]:

@@ -91,11 +91,14 @@ class Judge:
         """Return the local records of units, and the reference."""
         return Sources(self.local_units(units), self.reference)
 
-    def unknown_records(self) -> list[str]:
-        """Return, for each local record that nothing here explains, the name that is not known."""
-        folders = sorted((self.workspace.results / "units").glob("*/*/*"))
-        named = ((self._unknown_name(*folder.parts[-3:]), folder) for folder in folders)
-        return [name for name, folder in named if name and any(folder.glob("*.parquet"))]
+    def unknown_records(self) -> dict[str, list[Path]]:
+        """Return the folders of local records by the name in them that is not known here."""
+        found: dict[str, list[Path]] = {}
+        for folder in sorted((self.workspace.results / "units").glob("*/*/*")):
+            name = self._unknown_name(*folder.parts[-3:])
+            if name and any(folder.glob("*.parquet")):
+                found.setdefault(name, []).append(folder)
+        return found
 
     def _unknown_name(self, protocol: str, dataset: str, method: str) -> str:
         """Return the first name of a unit that is not known here; '' where all are."""

@@ -74,16 +74,17 @@ def simulate(to_run: list[Job], cores: int) -> Schedule:
     free = cores
     now = 0.0
     running: list[tuple[float, int]] = []
-    waiting = sorted(to_run, key=lambda job: -job.wall)
-    while waiting or running:
-        for job in list(waiting):
-            taken = min(job.cores, cores)
-            if taken <= free:
-                heapq.heappush(running, (now + job.wall, taken))
-                free -= taken
-                waiting.remove(job)
-            if not free:
-                break
+    waiting: dict[int, list[tuple[float, int]]] = {}
+    for place, job in enumerate(to_run):
+        waiting.setdefault(min(job.cores, cores), []).append((job.wall, -place))
+    for of_as_many_cores in waiting.values():
+        of_as_many_cores.sort()  # the longest is the last; of equals, the one named first
+    while any(waiting.values()) or running:
+        while fitting := [taken for taken, jobs in waiting.items() if jobs and taken <= free]:
+            taken = max(fitting, key=lambda taken: waiting[taken][-1])
+            wall, _ = waiting[taken].pop()
+            heapq.heappush(running, (now + wall, taken))
+            free -= taken
         now, released = heapq.heappop(running)
         free += released
     core_seconds = sum(job.seconds * min(job.cores, cores) for job in to_run)
