@@ -115,9 +115,11 @@ def test_a_missed_number_says_why_before_what_the_verdict_is_worth() -> None:
     assert compared == f"For comparison, {others} here."
 
 
-def test_a_mean_over_seeds_stands_with_the_deviation_over_seeds() -> None:
+def test_a_mean_over_seeds_stands_with_the_deviation_over_folds_as_in_its_cell() -> None:
     facts = {"verdict": "not run", "printed": "0.07", "measured": 0.0399, "measured_std": 0.012}
     facts |= {"n_folds": 10, "source": "reference", "seeds": 20, "seeds_met": 0.0, "noise": 0.001}
     numbers, seeds = told(facts)
-    assert numbers.endswith("measured 0.040 ± 0.001 (over 20 seeds of 10 folds, reference).")
+    assert numbers.endswith(
+        "measured 0.040 ± 0.012 (20 seeds that scatter by 0.001, 10 folds, reference)."
+    )
     assert seeds == "0% of the 20 seeds meet the number."

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.report.content import Figure, ReportContent
-from ldlrepro.report.html import ABOUT, ALSO, write_report
+from ldlrepro.report.html import write_report
+from ldlrepro.report.places import ABOUT, ALSO
 from ldlrepro.report.record_views import record_data
 from ldlrepro.report.written import PAGES
 from tests.report_pages import cell, content, fold, measurement, page, unit
@@ -135,5 +136,5 @@ def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeyp
 
 
 def test_words_of_the_box_belong_to_a_section_or_a_question():
-    parts = {"Persons apart", "Claims", "Left out", "Misprints"}  # of a paper
+    parts = {"Persons apart", "Claims", "Left out", "Misprints", "How to read this report"}
     assert set(ALSO) <= {*ABOUT.values(), *PAGES.values(), *parts}

@@ -184,12 +184,11 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     if "measured" not in facts:
         return f"{text}, nothing measured"
     measured, seeds = _rounded(facts["measured"], facts), facts.get("seeds")
-    deviation = facts["noise"] if seeds else facts.get("measured_std")
-    if deviation is not None:
-        measured += f" ± {_rounded(deviation, facts)}"
+    if facts.get("measured_std") is not None:
+        measured += f" ± {_rounded(facts['measured_std'], facts)}"
     off = f", {percent(facts['difference'])}" if facts.get("difference") is not None else ""
-    over = f"over {seeds} seeds of " if seeds else ""
-    folds = f"{over}{facts['n_folds']} folds, " if facts.get("n_folds") else ""
+    scatter = f"{seeds} seeds that scatter by {_rounded(facts['noise'], facts)}, " if seeds else ""
+    folds = f"{scatter}{facts['n_folds']} folds, " if facts.get("n_folds") else ""
     return f"{text}, measured {measured}{off} ({folds}{facts.get('source', '')})"
 
 

@@ -156,9 +156,9 @@ def trade_off(board: standings.Standings) -> str:
         sheet.text(8, 16 + 24 * line, words, LETTERS, font_weight="bold")
     sets, families = len(board.losses), len(board.by_family)
     first, near, _ = standings.rivals(board)
-    winner = first["method"]
+    winner, named = first["method"], {row["method"] for row in ahead}
     tied = {winner, *(row["method"] for row in near)}
-    alike = "winner and ties" if near else "winner"
+    alike = ("tied with the winner" if winner in named else "winner and ties") if near else "winner"
     colours = {"nothing cheaper gains as much": GOOD, alike: TIED, "others": OTHER}
     sheet.legend(8, 70, colours, LETTERS, "●")
     lost = sum(board.table["gain"] < 0)

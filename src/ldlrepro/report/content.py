@@ -229,17 +229,17 @@ class PaperPage:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one paper's units took."""
+    """What one paper's records took."""
 
     paper: str
     units: int
     seconds: float
-    """Of fit and predict."""
+    """CPU time of fits and predictions; wall time where several threads ran."""
 
     @classmethod
     def of(cls, page: PaperPage) -> Cost:
         rows = [row for unit in page.units for row in unit.rows]
-        return cls(page.id, len(page.units), sum(row.fit_s + row.predict_s for row in rows))
+        return cls(page.id, len(page.units), sum(sum(row.seconds) for row in rows))
 
 
 @dataclass

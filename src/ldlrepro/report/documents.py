@@ -95,6 +95,12 @@ class Documents:
             for other in self.all
         }
 
+    @property
+    def site(self) -> Path | None:
+        """The documentation, where the report lies inside it."""
+        around = self.beside.parent
+        return around if (around / "doubt.html").is_file() else None
+
     def link(self, here: Document, parts: Iterable[str]) -> str:
         """Return the link from a file to a place, wherever it is."""
         place = "/".join(parts)

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import inspect
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,8 +17,7 @@ from ldl import metrics
 from ldlrepro.core.files import write_text
 from ldlrepro.judge.contradictions import contradictions
 from ldlrepro.judge.tallies import tally
-from ldlrepro.judge.verdicts import MISPRINT
-from ldlrepro.report import conclusions, reasons, subjects, written
+from ldlrepro.report import conclusions, places, reasons, subjects, written
 from ldlrepro.report.arena import leaders, standing
 from ldlrepro.report.content import (
     CLAIM_SIGNS,
@@ -39,7 +37,7 @@ from ldlrepro.report.documents import (
 from ldlrepro.report.figures import write_figure
 from ldlrepro.report.leaderboard import all_standings, board_data, collect, kinds
 from ldlrepro.report.record_views import record_data, shared
-from ldlrepro.report.tables import Grid, PageTables, page_tables, percent
+from ldlrepro.report.tables import page_tables, percent
 from ldlrepro.train.records import OK
 
 if TYPE_CHECKING:
@@ -49,6 +47,8 @@ if TYPE_CHECKING:
     from ldlrepro.judge.verdicts import VerdictRow
 
 TEMPLATES = Path(__file__).parent / "templates"
+PLACES = "@places@"
+"""Stands for what the jump box finds, which is known when all pages are written."""
 LED = 10
 """Methods of the arena that the leaderboard opens with."""
 
@@ -69,21 +69,26 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
     board = collect(content.project, content.pages, content.arena)
     boards = all_standings(board)
     arena = standing(content.arena, content.project.families)
+    ranked = set(arena.counted["method"]) if arena else set()
     papers = [page for page in content.pages if not page.paper.synthetic]
     pages = [(page, page_tables(page), tally(page.rows)) for page in content.pages]
     contradicting = contradictions(row for page in papers for row in page.rows)
     apart = ["leaderboard", *["contradictions"] * bool(contradicting), "records"]
     documents = Documents(content, path, apart)
-    context = {
+    context: dict[str, Any] = {
         "content": content,
         "pages": pages,
         "printing": [entry for entry in pages if entry[0] in papers and entry[0].rows],
         "total": tally(row for page in papers for row in page.rows),
         "own": conclusions.of_own_methods({page.paper: page.rows for page in papers}),
         "conclusions": conclusions,
-        "methods": subjects.methods(papers),
-        "data_sets": subjects.data_sets(papers, subjects.leads(arena) if arena else {}),
-        "parts": {page.id: parts_of(page, tables, len(pages) == 1) for page, tables, _ in pages},
+        "methods": subjects.methods(content.project, papers, ranked),
+        "data_sets": subjects.data_sets(
+            content.project, papers, subjects.leads(arena) if arena else {}
+        ),
+        "parts": {
+            page.id: places.parts_of(page, tables, len(pages) == 1) for page, tables, _ in pages
+        },
         "units": list(content.units().values()),
         "reasons": grouped_reasons(content.pages),
         "signs": VERDICT_SIGNS,
@@ -95,9 +100,21 @@ def render_report(content: ReportContent, path: Path) -> dict[Path, str]:
         "leaders": leaders(arena, kinds(content.project, content.arena), LED) if arena else [],
         "board_data": packed(board_data(board, boards)),
     }
-    context["sections"] = _sections(context)
+    context["measured"] = measures()
+    context["printed"] = {one.arena: one for one in reversed(context["methods"]) if one.arena}
     template = _environment().get_template("report.html.j2")
-    return {doc.path: _rendered(template, context, documents, doc) for doc in documents.all}
+    texts = {doc: _rendered(template, context, documents, doc) for doc in documents.all}
+    found = places.sections(context)
+    words = places.words_of(texts.values(), found)
+
+    def with_places(doc: Document) -> str:
+        sections, tables = places.places(
+            context, found, words, lambda *place: documents.link(doc, place)
+        )
+        pages = places.pages_of(documents.site, doc.folder) if documents.site else []
+        return texts[doc].replace(PLACES, packed([sections + pages, tables]))
+
+    return {doc.path: with_places(doc) for doc in documents.all}
 
 
 def _rendered(
@@ -128,8 +145,7 @@ def _rendered(
     }
     more = {"drawings.js": drawn, "leaderboard.js": "leaderboard" in doc.views}
     names = ["report.js", *(name for name, needed in more.items() if needed), "jump.js"]
-    site = documents.beside.parent  # the documentation, where the report lies inside it
-    inside = (site / "doubt.html").is_file()
+    site = documents.site
     scripts = [_asset(name) for name in names]
     units = {unit.key: unit for page in doc.papers for unit in page.units}
     records = [record_data(unit, content, log_of, doc.folder) for unit in units.values()]
@@ -137,8 +153,8 @@ def _rendered(
         context,
         doc=doc,
         whole=len(documents.all) == 1,
-        site=relative(site / "index.html", doc.folder) if inside else "",
-        doubt=relative(site / "doubt.html", doc.folder) if inside else link("about", "doubt"),
+        site=relative(site / "index.html", doc.folder) if site else "",
+        doubt=relative(site / "doubt.html", doc.folder) if site else link("about", "doubt"),
         reason=cache(lambda text: reasons.as_html(text, content, link, doc.folder)),
         route=link,
         log_of=log_of,
@@ -157,98 +173,8 @@ def _rendered(
         found=lambda page: note(page, written.answer),
         drawings=packed(drawn) if drawn else "",
         records=packed(shared(records)) if records else "",
-        places=packed(_places(context, link) + (_pages_of(site, doc.folder) if inside else [])),
+        places=PLACES,
     )
-
-
-ABOUT = {
-    "reading": "How to read a cell",
-    "measures": "What the measures are",
-    "verdicts": "What the verdicts mean, and when a number holds",
-    "cite": "Which numbers to cite",
-    "own": "Your own method, your own CSV file",
-    "doubt": "Doubt a number",
-    "run": "How it was run",
-}
-"""Parts of the page about the report."""
-
-
-def parts_of(page: PaperPage, tables: PageTables, whole: bool) -> dict[str, str]:
-    """Return the parts that a paper's page has, with their titles."""
-    answer = page.answer
-    parts = {
-        "tables": ("Tables", tables.grids),
-        "claims": ("Claims", answer.claims),
-        "figures": ("Figures", page.figures),
-        written.NOTE: ("Reproduction note", written.note(page.paper)),
-        "persons": ("Persons apart", answer.persons),
-        "experiments": ("Experiments", answer.experiments),
-        "seeds": ("Other seeds", any(row.fold_seeds for row in page.rows)),
-        "beside": ("Other runs", tables.leftovers),
-        "readings": ("Readings", answer.readings),
-        "method": ("How it was run", True),
-        "left-out": ("Left out", True),
-        "leaks": ("Leak checks", answer.leaks),
-        "photographs": ("Photographs", answer.photographs),
-        "records": ("Records", page.units and not whole),
-        "notes": ("Remarks", tables.notes),
-    }
-    return {name: title for name, (title, there) in parts.items() if there}
-
-
-QUESTIONS = {
-    "Which method should I use? Which does ldlrepro recommend as the best?": (
-        ("leaderboard",),
-        "arena Elo tuned ensemble default gain tied data fastest cheapest accurate choose",
-    ),
-    "Which printed numbers hold?": ((), "papers reproduced"),
-    "How long does it take? How much time?": (
-        ("about", "run", "time"),
-        "hours minutes runtime cost",
-    ),
-    "How do I run it on a cluster?": (("about", "run", "cluster"), "SLURM"),
-    "How do I install it? How do I reproduce a paper?": (
-        ("about", "run", "again"),
-        "setup start snakemake docker container",
-    ),
-    "Where do I get the data sets?": (("about", "run", "data"), "download files"),
-    "Where are the raw predictions?": (("about", "run", "predictions"), "parquet download"),
-    "Can I use it in Python?": (
-        ("about", "run", "python"),
-        "API library package import scikit-learn conformal notebooks",
-    ),
-    "How do I see the runs in MLflow?": (("about", "run", "mlflow"), "tracking artifacts"),
-    "Does it use a GPU?": (("about", "run", "gpu"), "card CUDA photographs images"),
-}
-"""Question typed into the jump box -> the place that answers, and words that find it too."""
-
-ALSO = {
-    "Persons apart": "same people train training test leakage leak",
-    "Claims": "statistical significance test Friedman Wilcoxon fail better beat",
-    "Left out": "not available missing data sets",
-    "Misprints": "wrong impossible",
-    "Errata": "errors mistakes corrections wrong",
-    "Findings": "what came out results",
-    "Doubt a number": "why worse better miss misses verdict",
-    ABOUT[
-        "reading"
-    ]: "standard deviation lower higher better mean seeds evidence predicted fitted B= R",
-    ABOUT["own"]: "data table add compare",
-    ABOUT["cite"]: "bibtex reference baselines citations authors wrote",
-    ABOUT["verdicts"]: "misprints quoted exact reproduced near trust uniform baseline",
-    ABOUT["run"]: "folds made splits seeds protocol settings hyperparameters machine CPU licence "
-    "license version commit",
-    ABOUT["measures"]: "Kullback-Leibler metric score loss distance divergence "
-    + " ".join(MEASURE_TITLES[name] for name in metrics.BETTER),
-}
-"""Page or section -> words that find it too."""
-
-KIND_WORDS = {
-    "with persons": "people groups faces apart",
-    "of at most": "small few",
-    "of more": "large many",
-}
-"""How a kind of data set begins -> words that find it too."""
 
 
 def measures() -> dict[str, str]:
@@ -259,118 +185,6 @@ def measures() -> dict[str, str]:
         said = text.removeprefix("Return the mean ")
         told[MEASURE_TITLES[name]] = said[:1].upper() + said[1:]
     return told
-
-
-Section = tuple[str, str, tuple[str, ...], str | None]
-
-
-def _sections(context: Mapping[str, Any]) -> list[Section]:
-    """Return the sections that the jump box finds: paper, title, place, and words beside the title.
-
-    A title that is a sentence of a written page has none. The script takes pages from the menu.
-    """
-    sections: list[Section] = [
-        ("", title, ("about", name), ALSO.get(title, ""))
-        for name, title in ABOUT.items()
-        if name != "doubt"
-    ]
-    sections += [("", question, *found) for question, found in QUESTIONS.items()]
-    for one in context["leaders"][1:]:
-        words = " ".join(also for start, also in KIND_WORDS.items() if one.kind.startswith(start))
-        sections.append(
-            ("", f"Which method for data sets {one.kind}?", ("leaderboard", one.slug), words)
-        )
-    for one in context["data_sets"]:
-        if one.lead:
-            sections.append(("", f"Which method for {one.title}?", ("data", one.id), one.id))
-    for one in context["methods"]:
-        sections.append(("", one.title, ("methods", one.id), "which numbers hold"))
-    for one in context["leaders"][:1]:
-        for name in one.methods:
-            parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-            sections.append(("", f"{name} in the arena", ("leaderboard", name), parted))
-    for name, file in context["content"].written.items():
-        text = file.read_text(encoding="utf-8")
-        for title in written.headings(text):
-            sections.append(("", title, (name, written.slug(title)), None))
-    for page, _, _ in context["pages"]:
-        parts = context["parts"][page.id]
-        if tally(page.rows).holds:
-            sections.append((page.id, "Which numbers hold?", (page.id, "show", "holds"), ""))
-        listed = {"Misprints": (page.id, "show", MISPRINT)}
-        if not tally(page.rows).counts[MISPRINT]:
-            listed = {}
-        listed |= {title: (page.id, name) for name, title in parts.items()}
-        sections += [
-            (page.id, title, place, ALSO.get(title, "")) for title, place in listed.items()
-        ]
-        sections += [
-            (page.id, f"{parts['persons']}, {one.dataset}", (page.id, "persons", one.dataset), "")
-            for one in page.answer.persons
-        ]
-        source = written.note(page.paper)
-        if source:
-            for title in written.headings(source.read_text(encoding="utf-8")):
-                place = (page.id, written.NOTE, written.slug(title))
-                sections.append((page.id, title, place, None))
-    return sections
-
-
-def _places(context: Mapping[str, Any], link: Callable[..., str]) -> list[Any]:
-    """Return what the jump box finds: sections, and each table with its lines and their cells.
-
-    A section has no lines.
-    """
-    titles = {one.id: one.title for one in context["data_sets"]}
-    return [
-        [paper, "", title, link(*place), [], [], words]
-        for paper, title, place, words in context["sections"]
-    ] + [
-        [
-            page.id,
-            grid.id,
-            grid.title,
-            link(page.id, "table", grid.id),
-            [
-                (column.metric, column.title, _printed(grid, at))
-                for at, column in enumerate(grid.columns)
-            ],
-            [
-                (block.dataset, line.method, line.setting, titles.get(block.dataset, ""))
-                for block in grid.blocks
-                for line in block.printed
-            ],
-        ]
-        for page, tables, _ in context["pages"]
-        for grid in tables.grids
-    ]
-
-
-def _printed(grid: Grid, column: int) -> str:
-    """Return what is printed in a column, line by line; nothing where there is no cell."""
-    return "|".join(
-        " ".join(cell.row.printed or "–" for cell in line.cells[column])
-        for block in grid.blocks
-        for line in block.printed
-    )
-
-
-def _pages_of(site: Path, folder: Path) -> list[Any]:
-    """Return the documentation's pages, and the questions that stand on them, as places."""
-    from markupsafe import Markup
-
-    index = site / "search" / "search_index.json"
-    listed = json.loads(index.read_text(encoding="utf-8"))["docs"] if index.is_file() else []
-    known = {
-        Markup(one["title"]).striptags(): one["location"]
-        for one in listed
-        if one["title"].endswith("?") or "#" not in one["location"]
-    }
-    return [
-        ["documentation", "", title, f"{relative(site, folder)}/{address}", [], []]
-        for title, address in known.items()
-        if not address.startswith(("library/", "papers/", "doubt."))  # classes, the report's own
-    ]
 
 
 def audit_page(found: Mapping[str, Any], told: Iterable[str] = ()) -> str:
@@ -395,10 +209,9 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.globals.update(
-        anchor=anchor, about=ABOUT, also=ALSO, holds_when=conclusions.HOLDS_WHEN
+        anchor=anchor, about=places.ABOUT, also=places.ALSO, holds_when=conclusions.HOLDS_WHEN
     )
     environment.globals["written_titles"] = written.PAGES
-    environment.globals["measures"] = measures()
     environment.globals["evidence_means"] = conclusions.EVIDENCE_MEANS
     environment.filters.update(
         by_row=_by_row,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ldlrepro.arena.standings import Standings
+    from ldlrepro.catalogue import Project
     from ldlrepro.judge.verdicts import VerdictRow
     from ldlrepro.report.content import PaperPage
 
@@ -42,13 +43,18 @@ class Subject:
     counts: Tally
     own_of: list[str]
     """Papers whose own method it is."""
+    why: str = ""
+    """The first reason of a printed number that was not judged."""
     lead: Lead | None = None
+    arena: str = ""
+    """Its name in the arena, for a method that is there."""
 
 
-def methods(pages: Iterable[PaperPage]) -> list[Subject]:
+def methods(project: Project, pages: Iterable[PaperPage], ranked: Collection[str]) -> list[Subject]:
     """Return every method that a paper prints, those with most numbers that hold first.
 
-    Variants count as their method, and so does every name that a paper gives to it.
+    Variants count as their method, and so does every name that a paper gives to it. ``ranked``
+    has the names of the arena, which are those of classes.
     """
     pages = list(pages)
     ids = {
@@ -58,12 +64,18 @@ def methods(pages: Iterable[PaperPage]) -> list[Subject]:
         if row.method_id
     }
 
-    def title(page: PaperPage, name: str) -> str:
-        return page.project.method(name).title if page.project.has_method(name) else name
+    def title(name: str) -> str:
+        return project.method(name).title if project.has_method(name) else name
 
-    return _subjects(
-        pages, lambda row: ids.get((row.paper, row.method), row.method), title, lambda *_: []
+    def in_arena(name: str) -> str:
+        known = project.has_method(name)
+        named = project.method(name).class_path.rpartition(".")[2] if known else ""
+        return named if named in ranked else ""
+
+    found = _subjects(
+        pages, lambda row: ids.get((row.paper, row.method), row.method), title, lambda _: []
     )
+    return [replace(one, arena=in_arena(one.id)) for one in found]
 
 
 def leads(board: Standings) -> dict[str, Lead]:
@@ -87,28 +99,34 @@ def _lead(rows: pd.DataFrame, measure: str) -> Lead:
     return Lead(first, told, said)
 
 
-def data_sets(pages: Iterable[PaperPage], leading: Mapping[str, Lead]) -> list[Subject]:
-    """Return every data set that a paper prints numbers of, with who leads on it in the arena."""
+def data_sets(
+    project: Project, pages: Iterable[PaperPage], leading: Mapping[str, Lead]
+) -> list[Subject]:
+    """Return every data set of a paper or of the arena, with who leads on it there."""
 
-    def title(page: PaperPage, name: str) -> str:
-        known = name in page.project.data_set_ids
-        return page.project.data_set(name).title if known else name
+    def title(name: str) -> str:
+        return project.data_set(name).title if name in project.data_set_ids else name
 
-    def facts(page: PaperPage, name: str) -> list[str]:
-        known = name in page.project.data_set_ids
-        shape = page.project.data_set(name).shape if known else None
+    def facts(name: str) -> list[str]:
+        shape = project.data_set(name).shape if name in project.data_set_ids else None
         sizes = (shape.n, shape.q, shape.c) if shape else (None,) * 3
         return ["" if n is None else f"{n:,}" for n in sizes]
 
     found = _subjects(pages, lambda row: row.unit_dataset or row.dataset, title, facts)
+    printed = {one.id for one in found}
+    found += [
+        Subject(name, title(name), facts(name), [], tally([]), [])
+        for name in leading
+        if name not in printed
+    ]
     return [replace(one, lead=leading.get(one.id)) for one in found]
 
 
 def _subjects(
     pages: Iterable[PaperPage],
     key: Callable[[VerdictRow], str],
-    title: Callable[[PaperPage, str], str],
-    facts: Callable[[PaperPage, str], list[str]],
+    title: Callable[[str], str],
+    facts: Callable[[str], list[str]],
 ) -> list[Subject]:
     groups: dict[str, list[tuple[PaperPage, VerdictRow]]] = {}
     for page in pages:
@@ -117,11 +135,12 @@ def _subjects(
     found = [
         Subject(
             name,
-            title(cells[0][0], name),
-            facts(cells[0][0], name),
+            title(name),
+            facts(name),
             list(dict.fromkeys(page.id for page, _ in cells)),
             tally(row for _, row in cells),
             list(dict.fromkeys(page.id for page, row in cells if row.method in page.paper.own)),
+            next((row.reason for _, row in cells if row.reason), ""),
         )
         for name, cells in groups.items()
     ]

@@ -20,6 +20,14 @@ NOTE = "reproduction"
 """The part of a paper's page that shows its note."""
 PAGES = {"findings": "Findings", "errata": "Errata"}
 """Pages about all papers, with their titles."""
+SHOWN = {
+    "verdicts.md": (),
+    "choosing.md": ("leaderboard",),
+    "numbers.md": ("about", "verdicts"),
+    "findings.md": ("findings",),
+    "errata.md": ("errata",),
+}
+"""Page of the documentation -> the part of the report that has the same."""
 
 
 def sources(project: Project) -> dict[str, Path]:
@@ -141,4 +149,6 @@ def page_link(url: str, papers: Collection[str], link: Callable[..., str], folde
     inside = folder.parent / page.with_suffix(".html").name
     if page.suffix == ".md" and inside.is_file():
         return relative(inside, folder) + mark + heading
+    if page.name in SHOWN:
+        return link(*SHOWN[page.name])
     return ""

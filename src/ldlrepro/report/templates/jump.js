@@ -8,34 +8,51 @@
   let places = null; // a promise of all places of the report, once somebody types
   let found = [];
   let chosen = 0;
-  let written = null; // the words of all labels by their plain letters, once nothing is found
+  let written = null; // the words of all names by their plain letters, once nothing is found
 
   /** Words that a question may hold and an answer need not. */
   const ASKING = new Set("a about all an and any are at be best by can could did do does for from get give good has have how i if in is it long make many me much my not number numbers of on one or our should some take takes than that the their them there these they this to us use used was we were what when where which who why will with work would you your".split(" "));
 
   /** Words without case and marks; numbers keep their point. */
-  const words = (text) => text.split(/\s+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
+  const words = (text) => text.split(/[\s/]+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
   /** Words, and what stands in them behind a mark: JAFFE finds s-JAFFE, and Elo nothing in the middle of zero_one_loss. */
   const beginnings = (text) => text.split(/\s+/).flatMap((word) => [...word.matchAll(/[a-z0-9.]+/gi)].flatMap(({ index }) => words(word.slice(index))));
   const isNumber = (word) => /^\d*\.\d+$/.test(word);
 
-  /** A place has names, which count more when they are typed whole, words around them, and maybe a number. The title of its table says nothing of a cell. */
-  function place(label, names, around, route, variant = false, number = "") {
-    return { label, route, variant, number, names: new Set([...names, number].flatMap(words)), text: ["", ...beginnings([...names, around].join(" "))].join(" ") };
+  const inText = (text) => ["", ...beginnings(text), ""].join(" ");
+
+  /** A place has names, words around them, the text that stands there, and maybe a number. */
+  function place(label, names, around, route, { body = "", variant = false, number = "" } = {}) {
+    return { label, route, variant, number, named: names, names: new Set([...names, number].flatMap(words)), around: inText([...names, around].join(" ")), body: inText(body) };
   }
 
-  const begins = (place, word) => place.text.includes(` ${word}`);
-  /** A word is there by its beginning, with or without the s of a plural; of a number any digits are. */
-  const has = (place, word) => begins(place, word) || (/...s$/.test(word) && begins(place, word.slice(0, -1))) || place.names.has(word) || (isNumber(word) && place.number.includes(word));
+  /** How well a word is met: by a name, by words around it, by the text; a whole word counts twice a beginning, the s of a plural may differ, and of a number any digits do. */
+  function worthOf(place, word) {
+    if (place.names.has(word)) return 1;
+    const one = /...s$/.test(word) ? word.slice(0, -1) : word;
+    for (const [text, worth] of [[place.around, 0.05], [place.body, 0.001]]) {
+      if (text.includes(` ${word} `) || text.includes(` ${one} `)) return 2 * worth;
+      if (text.includes(` ${one}`)) return worth;
+    }
+    return isNumber(word) && place.number.includes(word) ? 0.05 : 0;
+  }
+  const has = (place, word) => worthOf(place, word) > 0;
 
-  /** Every page, section, table and cell of all papers; cells as `ldlrepro explain` names them. */
+  /** How well a place answers; of equals, the one with fewer names. */
+  function answers(place, asked) {
+    const worth = asked.reduce((sum, word) => sum + worthOf(place, word) * (ASKING.has(word) ? 0.01 : 1), 0);
+    return worth - (place.variant ? 0.5 : 0) - (worth < 1 ? 0 : place.names.size / 1e5);
+  }
+
+  /** Every page, section, table and cell of all papers; cells as `ldlrepro explain` names them. The title of its table says nothing of a cell. */
   async function allPlaces() {
+    const [sections, tables] = await unpacked("jump-data");
     const pages = [...document.querySelectorAll("header.site nav a")];
-    const all = pages.map((link) => place(link.textContent, [link.textContent], link.dataset.also || "", link.getAttribute("href")));
-    for (const [paper, id, about, route, columns, lines, also = ""] of await unpacked("jump-data")) {
-      const table = id && `Table ${id}`;
-      const names = also === null ? [] : [table, about]; // a sentence is no name
-      all.push(place([paper, table, about].filter(Boolean).join(" · "), names, `${paper} ${also ?? about}`, route));
+    const all = pages.map((link) => place(link.textContent, [link.dataset.name || link.textContent], `${link.textContent} ${link.dataset.also || ""}`, link.getAttribute("href")));
+    all.push(...sections.map(([label, names, around, route, body]) => place(label, names, around, route, { body })));
+    for (const [paper, id, about, route, columns, lines] of tables) {
+      const table = `Table ${id}`;
+      all.push(place([paper, table, about].join(" · "), [table], `${paper} ${about}`, route));
       const file = route.slice(0, route.indexOf("#"));
       const printed = columns.map(([, , numbers]) => numbers.split("|"));
       lines.forEach(([dataset, method, setting, title], line) => {
@@ -45,7 +62,7 @@
           const parts = [paper, id, dataset, ...(setting ? [setting] : []), method, metric];
           const label = [`${paper} ${table}`, dataset, method, setting, measure, number].filter(Boolean).join(" · ");
           const cell = `${file}#/cell/${parts.map(encodeURIComponent).join("/")}`;
-          all.push(place(label, [dataset, method, measure], `${table} ${setting} ${paper} ${metric} ${title}`, cell, Boolean(setting), number));
+          all.push(place(label, [dataset, method, measure], `${table} ${setting} ${paper} ${metric} ${title}`, cell, { variant: Boolean(setting), number }));
         });
       });
     }
@@ -68,12 +85,13 @@
 
   /** What was typed, with the nearest word in place of each that no place has; what all places lack is left out, and small words with it. */
   function meant(known, text) {
-    written ??= new Map(known.flatMap(({ label }) => label.split(/\s+/)).map((word) => [words(word).join(""), word.replace(/^\W+|\W+$/g, "")]).filter(([word]) => /[a-z]/.test(word)));
+    written ??= new Map(known.flatMap(({ named }) => named.join(" ").split(/[\s-]+/)).map((word) => [words(word).join(""), word.replace(/^\W+|\W+$/g, "")]).filter(([word]) => /[a-z]/.test(word)));
     const near = text.trim().split(/\s+/).map((typed) => {
       const word = words(typed).join("");
       if (ASKING.has(word) || known.some((place) => has(place, word))) return typed;
-      const [[far, nearest]] = [...written].map(([one, name]) => [distance(word, one), name]).sort(([one], [other]) => one - other);
-      return far <= word.length / 4 ? nearest : "";
+      const closest = [...written].filter(([one]) => one[0] === word[0]).map(([one, name]) => [distance(word, one) + Math.abs(word.length - one.length) / 10, name]);
+      const [[far, nearest] = [Infinity]] = closest.sort(([one], [other]) => one - other);
+      return far <= Math.max(1.1, word.length / 4) && word.length > 3 ? nearest : "";
     });
     const telling = near.filter((word) => word && !ASKING.has(plain(word)));
     const line = near.every(Boolean) ? near.join(" ") : telling.join(" ");
@@ -99,11 +117,10 @@
     places ??= allPlaces();
     const known = await places;
     const asked = words(box.value);
-    const worth = (place) => asked.reduce((sum, word) => sum + place.names.has(word) + has(place, word) / 100, place.variant ? -0.5 : 0);
     const whole = matches(known, box.value);
     const near = asked.length && !whole.length ? meant(known, box.value) : "";
     const all = whole.length || near ? whole : partly(known, asked);
-    found = all.map((place) => [worth(place), place]).sort(([one], [other]) => other - one).slice(0, MOST).map(([, place]) => place);
+    found = all.map((place) => [answers(place, asked), place]).sort(([one], [other]) => other - one).slice(0, MOST).map(([, place]) => place);
     if (near) found = [{ label: `Nothing has all these words. Did you mean ${near}?`, near }];
     chosen = 0;
     draw(asked.length > 0, all.length);

@@ -507,8 +507,8 @@
       target.querySelector("a")?.focus({ preventScroll: true });
     } else {
       if (second === "table") showOnly(view, "");
-      const { said, type } = target.dataset;
-      if (said) mark(target, h("p", null, said, " ", h("code", null, type), " tells more."));
+      const { said, type, to, there } = target.dataset;
+      if (said) mark(target, h("p", null, said, " ", h("code", null, type), " tells more. ", to ? h("a", { href: to }, there) : null));
       else if (target.matches("li, tr, p")) mark(target);
       arriveAt(target, { block: said ? "center" : "start" });
       (target.querySelector("[tabindex]") || target).focus({ preventScroll: true });
