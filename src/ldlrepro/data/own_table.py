@@ -58,22 +58,7 @@ def read_own(
     if table.empty:
         raise UserError(f"{path}: the table has no rows, only the names of its columns")
     dropped = [*ignore, *([groups] if groups else [])]
-    columns = [str(name) for name in table.columns]
-    if len(columns) > COLUMNS:
-        columns[COLUMNS // 2 : -COLUMNS // 2] = ["..."]
-    held = f"It has: {', '.join(columns)}"
-    if not labels:
-        numbers = table.select_dtypes("number").drop(columns=dropped, errors="ignore")
-        fractions_last = sorted(numbers, key=lambda name: numbers[name].dtype.kind == "f")
-        such = ",".join(map(str, fractions_last[-3:])) or "A,B,C"
-        raise UserError(
-            f"{path}: which columns are the labels? {held}. Type those that are, such as "
-            f"`ldlrepro arena {shlex.quote(str(path))} --labels {shlex.quote(such)}`"
-        )
-    for name in [*labels, *dropped]:
-        if name not in table.columns:
-            meant = nearest(name, map(str, table.columns))
-            raise UserError(f"{path}: there is no column '{name}'.{meant} {held}")
+    _demand_columns(path, table, labels, dropped)
     if len(labels) < 2:
         raise UserError("--labels needs at least two columns, such as --labels happy,sad,angry")
     if twice := [name for name in dropped if name in labels]:
@@ -123,6 +108,28 @@ def read_own(
     ]
     code = _code(reading, labels, dropped)
     return _looked_at(X, D, of, groups, code, remarks)
+
+
+def _demand_columns(
+    path: Path, table: pd.DataFrame, labels: Sequence[str], dropped: Sequence[str]
+) -> None:
+    """Refuse a question without labels, or with columns that are not there."""
+    columns = [str(name) for name in table.columns]
+    if len(columns) > COLUMNS:
+        columns[COLUMNS // 2 : -COLUMNS // 2] = ["..."]
+    held = f"It has: {', '.join(columns)}"
+    if not labels:
+        numbers = table.select_dtypes("number").drop(columns=dropped, errors="ignore")
+        fractions_last = sorted(numbers, key=lambda name: numbers[name].dtype.kind == "f")
+        such = ",".join(map(str, fractions_last[-3:])) or "A,B,C"
+        raise UserError(
+            f"{path}: which columns are the labels? {held}. Type those that are, such as "
+            f"`ldlrepro arena {shlex.quote(str(path))} --labels {shlex.quote(such)}`"
+        )
+    for name in [*labels, *dropped]:
+        if name not in table.columns:
+            meant = nearest(name, map(str, table.columns))
+            raise UserError(f"{path}: there is no column '{name}'.{meant} {held}")
 
 
 def demand_groups(groups: np.ndarray | None, named: str) -> None:
