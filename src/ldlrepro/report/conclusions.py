@@ -67,7 +67,7 @@ def in_words(counts: Tally) -> list[str]:
         are = "is" if counts.missed == 1 else "are"
         found.append(f"{_numbers(counts.missed)} {are} better or worse: {listed(why)}.")
     if counts.untold:
-        found.append(f"{_numbers(counts.untold, 'met ')} can be compared with no baseline.")
+        found.append(f"No baseline is known for {_numbers(counts.untold, 'met ')}.")
     if counts.other_settings:
         found.append(
             f"{counts.other_settings} numbers were measured with settings that have changed since. "
