@@ -136,5 +136,6 @@ def test_record_files_are_linked_only_in_the_folder_of_the_run(tmp_path, monkeyp
 
 
 def test_words_of_the_box_belong_to_a_section_or_a_question():
-    parts = {"Persons apart", "Claims", "Left out", "Misprints", "How to read this report"}
-    assert set(ALSO) <= {*ABOUT.values(), *PAGES.values(), *parts}
+    parts = {"Persons apart", "Claims", "Left out", "Misprints"}  # of a paper
+    menu = {"How to read this report", "Data", "Contradictions between papers"}
+    assert set(ALSO) <= {*ABOUT.values(), *PAGES.values(), *parts, *menu}

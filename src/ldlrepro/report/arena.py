@@ -78,7 +78,7 @@ class Leaders:
     def told(self, place: int) -> str:
         """Say how the method on a line does."""
         line = self.lines[place]
-        gain, seconds = line["gain over mean"], line["CPU s"]
+        gain, seconds = line["gain over mean"], line["CPU s"] or "an unknown number of"
         return (
             f"By wins {standings.spoken(line['method'])} has place {place + 1} of "
             f"{len(self.lines)}. "

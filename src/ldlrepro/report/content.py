@@ -234,12 +234,12 @@ class Cost:
     paper: str
     units: int
     seconds: float
-    """CPU time of fits and predictions; wall time where several threads ran."""
+    """Wall time of fits and predictions."""
 
     @classmethod
     def of(cls, page: PaperPage) -> Cost:
         rows = [row for unit in page.units for row in unit.rows]
-        return cls(page.id, len(page.units), sum(sum(row.seconds) for row in rows))
+        return cls(page.id, len(page.units), sum(row.fit_s + row.predict_s for row in rows))
 
 
 @dataclass

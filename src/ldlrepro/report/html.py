@@ -177,14 +177,20 @@ def _rendered(
     )
 
 
+OF_AGES = {
+    "mae": "Absolute error of the predicted age in years; lower is better.",
+    "cs5": "Cumulative score: percent of ages that are off by at most 5 years; higher is better.",
+}
+
+
 def measures() -> dict[str, str]:
     """Return what each measure is, as the library says it."""
     told = {}
-    for name in metrics.BETTER:
+    for name in (*metrics.BETTER, *metrics.LABEL_BETTER):
         text, _, _ = (inspect.getdoc(getattr(metrics, name)) or "").partition("\n\nParameters")
-        said = text.removeprefix("Return the mean ")
+        said = text.removeprefix("Return ").removeprefix("the mean ")
         told[MEASURE_TITLES[name]] = said[:1].upper() + said[1:]
-    return told
+    return told | {MEASURE_TITLES[name]: said for name, said in OF_AGES.items()}
 
 
 def audit_page(found: Mapping[str, Any], told: Iterable[str] = ()) -> str:

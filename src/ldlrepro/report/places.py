@@ -69,55 +69,81 @@ class Place:
 QUESTIONS = {
     "Which method should I use? Which does ldlrepro recommend as the best?": (
         ("leaderboard",),
+        "method",
         "arena Elo tied gain ensemble fastest cheapest confidence bootstrap python-ldl PyLDL",
     ),
-    "Which papers are there?": ((), ""),
-    "Which printed numbers hold?": ((), "reproduced"),
+    "How do I add my own method, or use my own data?": (("about", "own"), "own add", "CSV file"),
+    "Which papers are there?": ((), "papers", ""),
+    "Which printed numbers hold?": ((), "", "reproduced"),
+    "What are simpler answers, such as the training mean?": (
+        ("about", "verdicts"),
+        "mean uniform baseline",
+        "distribution forest",
+    ),
     "How are methods ranked, and when is a difference significant?": (
         ("leaderboard", "ranking"),
-        "significance statistical test p-value Nemenyi critical",
+        "significance",
+        "statistical test p-value Nemenyi critical",
     ),
     "Which folds, settings and seeds were used?": (
         ("about", "run", "folds"),
+        "folds settings seeds",
         "split cross validation random parameters hyperparameters protocol",
     ),
-    "How long does it take? How much time?": (("about", "run", "time"), "hours minutes runtime"),
-    "How do I run it on a cluster?": (("about", "run", "cluster"), ""),
+    "Do printed numbers fit a leak?": (
+        ("findings", "the-printed-numbers-of-sldlf-fit-a-leak"),
+        "leak leakage",
+        "data test rows",
+    ),
+    "How long does it take? How much time?": (
+        ("about", "run", "time"),
+        "time",
+        "hours minutes runtime",
+    ),
+    "How do I run it on a cluster?": (("about", "run", "cluster"), "cluster", ""),
     "How do I install it? How do I reproduce a paper?": (
         ("about", "run", "again"),
-        "setup start docker pip conda windows pipeline deterministic",
+        "install setup",
+        "start docker conda windows pipeline deterministic requirements torch disk",
     ),
-    "Where do I get the data sets?": (("about", "run", "data"), "files"),
-    "Where are the raw predictions?": (("about", "run", "predictions"), "download"),
+    "Under which licence?": (("about", "run", "licence"), "licence license", "MIT"),
+    "Where do I get the data sets?": (("about", "run", "data"), "download data", "files"),
+    "Where are the raw predictions?": (("about", "run", "predictions"), "predictions", "download"),
     "Can I use it in Python?": (
         ("about", "run", "python"),
+        "Python",
         "API library package conformal notebooks",
     ),
-    "How do I see the runs in MLflow?": (("about", "run", "mlflow"), "tracking artifacts"),
-    "Does it use a GPU?": (("about", "run", "gpu"), "card CUDA images"),
+    "How do I see the runs in MLflow?": (
+        ("about", "run", "mlflow"),
+        "MLflow",
+        "tracking artifacts",
+    ),
+    "Does it use a GPU?": (("about", "run", "gpu"), "GPU", "card CUDA images"),
 }
-"""Question -> the place that answers, and words that find it too."""
+"""Question -> the place that answers, its names, and words that find it too."""
 
 ALSO = {
-    "Persons apart": "same people train training test overlap data leakage leak",
+    "Persons apart": "same people subjects train training test overlap data leakage leak",
     "Claims": "fail better beat",
     "Left out": "not available missing data sets",
     "Misprints": "wrong impossible typo",
     "Errata": "errors mistakes corrections wrong",
     "Findings": "what came out results",
+    "Contradictions between papers": "disagree differ conflict",
+    "Data": "how many sets sizes rows features labels",
     "Doubt a number": "why worse better miss misses verdict bug",
     "How to read this report": "help glossary words faq",
     ABOUT["reading"]: "seeds standard deviation mean fitted predicted blind lower higher better",
-    ABOUT["own"]: "data add",
     ABOUT["cite"]: "reference citations authors wrote export latex",
-    ABOUT["verdicts"]: "met misprints trust uniform baseline",
-    ABOUT["run"]: "licence license MIT",
+    ABOUT["verdicts"]: "met misprints quoted exact reproduced near trust uniform baseline",
+    ABOUT["run"]: "machine version commit",
     ABOUT["measures"]: "Kullback-Leibler metric score loss divergence",
 }
 """Page or section -> words that find it too."""
 
 KIND_WORDS = {
-    "with persons": "people groups faces apart",
+    "with persons": "people groups faces facial expressions emotions subject independent apart",
     "of at most": "small few",
     "of more": "large many",
 }
@@ -127,32 +153,36 @@ KIND_WORDS = {
 def sections(context: Mapping[str, Any]) -> list[Place]:
     """Return all places but tables and cells. The script takes pages from the menu."""
     found = [
-        Place(title, ("about", name), (title,), ALSO.get(title, ""))
+        Place(title, ("about", name), (name,), ALSO[title])
         for name, title in ABOUT.items()
-        if name != "doubt"
-    ]
-    found += [
-        Place(question, place, (question,), also) for question, (place, also) in QUESTIONS.items()
-    ]
+        if name not in ("doubt", "own")
+    ]  # the menu has the first, and a question the second
     found += [
         Place(f"What is {name}?", ("about", "measures", name), (name,))
         for name in context["measured"]
     ]
+    written_pages = context["content"].written
+    found += [
+        Place(question, place, (name,), also)
+        for question, (place, name, also) in QUESTIONS.items()
+        if place[:1] != ("findings",) or "findings" in written_pages
+    ]
     for one in context["leaders"][1:]:
         also = " ".join(also for start, also in KIND_WORDS.items() if one.kind.startswith(start))
         label = f"Which method for data sets {one.kind}?"
-        found.append(Place(label, ("leaderboard", one.slug), (label,), also))
+        found.append(Place(label, ("leaderboard", one.slug), ("method",), also))
     for one in context["data_sets"]:
         label = f"Which method for {one.title}?" if one.lead else f"Data set {one.title}"
-        also = "best method" if one.lead else "why missing"
-        found.append(Place(label, ("data", one.id), (one.title, one.id), f"{also} on data set"))
+        names = (one.title, one.id, *["method"] * bool(one.lead))
+        also = "best on data set" if one.lead else "why missing data set"
+        found.append(Place(label, ("data", one.id), names, also))
     for one in context["methods"]:
         found.append(Place(one.title, ("methods", one.id), (one.title,), "which numbers hold"))
     for one in context["leaders"][:1]:
         for name in one.methods:
             parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-            found.append(Place(f"{name} in the arena", ("leaderboard", name), (name,), parted))
-    for name, file in context["content"].written.items():
+            found.append(Place(f"{name} in the arena", ("leaderboard", name), (name, parted)))
+    for name, file in written_pages.items():
         found += _sentences(file, (name,), "")
     for page, _, _ in context["pages"]:
         found += _of_paper(page, context["parts"][page.id])
@@ -180,7 +210,7 @@ def _of_paper(page: PaperPage, parts: Mapping[str, str]) -> list[Place]:
         for one in page.answer.persons
     }
     found = [
-        Place(f"{page.id} · {title}", place, (title,), ALSO.get(title, ""))
+        Place(f"{page.id} · {title}", place, (page.id, title), ALSO.get(title, ""))
         for title, place in listed.items()
     ]
     note = written.note(page.paper)

@@ -92,7 +92,7 @@ def as_html(
             return f'<th scope="col">{text}</th>\n' if head and text else f"<td>{text}</td>\n"
 
         def codespan(self, text: str) -> str:
-            code = super().codespan(text)
+            code = re.sub(r"--[\w-]+", r'<span class="whole">\g<0></span>', super().codespan(text))
             parts = shown_by(shlex.split(text), papers, cells)
             return f'<a href="{mistune.escape(link(*parts))}">{code}</a>' if parts else code
 

@@ -5,25 +5,26 @@
   const box = form.elements.words;
   const list = document.getElementById("jump-list");
   const MOST = 12;
+  const LACK = 0.5; // what a word that a place lacks takes away
   let places = null; // a promise of all places of the report, once somebody types
   let found = [];
   let chosen = 0;
   let written = null; // the words of all names by their plain letters, once nothing is found
 
   /** Words that a question may hold and an answer need not. */
-  const ASKING = new Set("a about all an and any are at be best by can could did do does for from get give good has have how i if in is it long make many me much my not number numbers of on one or our should some take takes than that the their them there these they this to us use used was we were what when where which who why will with work would you your".split(" "));
+  const ASKING = new Set("a about all an and any are at be best by can could did do does for from get give good has have how i if in is it long make many me much my not number numbers of on one or our should some take takes than that the their them there these they this to us use used was we well were what when where which who why will with work would you your".split(" "));
 
   /** Words without case and marks; numbers keep their point. */
-  const words = (text) => text.split(/[\s/]+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
+  const words = (text) => text.normalize("NFD").replace(/\bdata(sets?)\b/gi, "data $1").split(/[\s/]+/).map((word) => word.replace(/^[^\w.]+|\W+$/g, "")).map((word) => (isNumber(word) ? word : plain(word))).filter(Boolean);
   /** Words, and what stands in them behind a mark: JAFFE finds s-JAFFE, and Elo nothing in the middle of zero_one_loss. */
-  const beginnings = (text) => text.split(/\s+/).flatMap((word) => [...word.matchAll(/[a-z0-9.]+/gi)].flatMap(({ index }) => words(word.slice(index))));
+  const beginnings = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").split(/\s+/).flatMap((word) => [...word.matchAll(/[a-z0-9.]+/gi)].flatMap(({ index }) => words(word.slice(index))));
   const isNumber = (word) => /^\d*\.\d+$/.test(word);
 
   const inText = (text) => ["", ...beginnings(text), ""].join(" ");
 
   /** A place has names, words around them, the text that stands there, and maybe a number. */
   function place(label, names, around, route, { body = "", variant = false, number = "" } = {}) {
-    return { label, route, variant, number, named: names, names: new Set([...names, number].flatMap(words)), around: inText([...names, around].join(" ")), body: inText(body) };
+    return { label, route, variant, number, named: names, names: new Set([...names, number].flatMap(words).filter((word) => !ASKING.has(word))), around: inText([...names, around].join(" ")), body: inText(body) };
   }
 
   /** How well a word is met: by a name, by words around it, by the text; a whole word counts twice a beginning, the s of a plural may differ, and of a number any digits do. */
@@ -38,10 +39,10 @@
   }
   const has = (place, word) => worthOf(place, word) > 0;
 
-  /** How well a place answers; of equals, the one with fewer names. */
-  function answers(place, asked) {
-    const worth = asked.reduce((sum, word) => sum + worthOf(place, word) * (ASKING.has(word) ? 0.01 : 1), 0);
-    return worth - (place.variant ? 0.5 : 0) - (worth < 1 ? 0 : place.names.size / 1e5);
+  /** How well a place answers: a word that it lacks counts against it. Of equals, the one with fewer names. */
+  function answers(place, asked, needed) {
+    const worth = asked.reduce((sum, word) => sum + (needed.includes(word) ? worthOf(place, word) || -LACK : worthOf(place, word) / 100), 0);
+    return worth - (place.variant ? 0.5 : 0) - (worth < 0.4 ? 0 : place.names.size / 1e5);
   }
 
   /** Every page, section, table and cell of all papers; cells as `ldlrepro explain` names them. The title of its table says nothing of a cell. */
@@ -91,39 +92,26 @@
       if (ASKING.has(word) || known.some((place) => has(place, word))) return typed;
       const closest = [...written].filter(([one]) => one[0] === word[0]).map(([one, name]) => [distance(word, one) + Math.abs(word.length - one.length) / 10, name]);
       const [[far, nearest] = [Infinity]] = closest.sort(([one], [other]) => one - other);
-      return far <= Math.max(1.1, word.length / 4) && word.length > 3 ? nearest : "";
+      return far <= Math.max(1.1, word.length / 3) && word.length > 3 ? nearest : "";
     });
     const telling = near.filter((word) => word && !ASKING.has(plain(word)));
     const line = near.every(Boolean) ? near.join(" ") : telling.join(" ");
     return telling.length && line !== text.trim() ? line : "";
   }
 
-  function matches(known, text) {
-    const asked = words(text);
-    const needed = asked.filter((word) => !ASKING.has(word));
-    return asked.length ? known.filter((place) => (needed.length ? needed : asked).every((word) => has(place, word))) : [];
-  }
-
-  /** The places that have the most of the words that are asked for, where none has all. */
-  function partly(known, asked) {
-    const needed = asked.filter((word) => !ASKING.has(word));
-    if (!needed.every((word) => known.some((place) => has(place, word)))) return []; // nobody knows what is meant
-    const counts = known.map((place) => needed.filter((word) => has(place, word)).length);
-    const most = Math.max(0, ...counts);
-    return most ? known.filter((_, at) => counts[at] === most) : [];
-  }
-
   async function search() {
     places ??= allPlaces();
     const known = await places;
     const asked = words(box.value);
-    const whole = matches(known, box.value);
+    const needed = asked.some((word) => !ASKING.has(word)) ? asked.filter((word) => !ASKING.has(word)) : asked;
+    const whole = asked.length ? known.filter((place) => needed.every((word) => has(place, word))) : [];
     const near = asked.length && !whole.length ? meant(known, box.value) : "";
-    const all = whole.length || near ? whole : partly(known, asked);
-    found = all.map((place) => [answers(place, asked), place]).sort(([one], [other]) => other - one).slice(0, MOST).map(([, place]) => place);
+    const part = asked.length && !near && needed.every((word) => known.some((place) => has(place, word)));
+    const ranked = (part ? known : whole).map((place) => [answers(place, asked, needed), place]).filter(([worth, place]) => worth > (whole.length ? 0 : LACK * (0.5 - needed.length)) || whole.includes(place));
+    found = ranked.sort(([one], [other]) => other - one).slice(0, MOST).map(([, place]) => place);
     if (near) found = [{ label: `Nothing has all these words. Did you mean ${near}?`, near }];
     chosen = 0;
-    draw(asked.length > 0, all.length);
+    draw(asked.length > 0, near ? 0 : ranked.length);
   }
 
   function draw(asked, count) {

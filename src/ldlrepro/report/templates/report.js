@@ -94,7 +94,7 @@
     const lines = names.map((fold, index) => [fold, ...record.scores.map((values, column) => aligned(column, values[index]))]);
     const foot = [["mean", record.mean], ["standard deviation", record.std]].map(([name, values]) => [name, ...values.map((value, column) => aligned(column, value))]);
     const one = linksTo(record).some((link) => seedsOf(link.closest("div"))) ? "This is one run; the cells above are means over seeds. " : "";
-    return table(`${one}Each measure in each test fold, from the stored predictions; standard deviation`, ["repeat.fold", ...record.measures.map(([, title]) => title)], lines, foot);
+    return table(`${one}Each measure in each test fold, from the stored predictions, with mean and standard deviation`, ["repeat.fold", ...record.measures.map(([, title]) => title)], lines, foot);
   }
 
   function selectionPart(record) {
@@ -510,6 +510,7 @@
       const { said, type, to, there } = target.dataset;
       if (said) mark(target, h("p", null, said, " ", h("code", null, type), " tells more. ", to ? h("a", { href: to }, there) : null));
       else if (target.matches("li, tr, p")) mark(target);
+      else if (target.matches("dt")) mark(target.nextElementSibling);
       arriveAt(target, { block: said ? "center" : "start" });
       (target.querySelector("[tabindex]") || target).focus({ preventScroll: true });
     }

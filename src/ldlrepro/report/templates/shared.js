@@ -5,8 +5,8 @@ async function unpacked(id) {
   return new Response(stream).json();
 }
 
-/** Return text without case and marks, so that s-JAFFE is found as sjaffe. */
-const plain = (text) => text.toLowerCase().replace(/[^a-z0-9 ]/g, "");
+/** Return text without case, accents and marks, so that s-JAFFE is found as sjaffe. */
+const plain = (text) => text.normalize("NFD").toLowerCase().replace(/[^a-z0-9 ]/g, "");
 
 /** An element; text always becomes text, never markup. */
 function h(tag, attributes, ...children) {
