@@ -24,8 +24,6 @@ SHOWN = {
     "verdicts.md": (),
     "choosing.md": ("leaderboard",),
     "numbers.md": ("about", "verdicts"),
-    "findings.md": ("findings",),
-    "errata.md": ("errata",),
 }
 """Page of the documentation -> the part of the report that has the same."""
 
