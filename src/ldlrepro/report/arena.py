@@ -78,11 +78,11 @@ class Leaders:
     def told(self, place: int) -> str:
         """Say how the method on a line does."""
         line = self.lines[place]
-        gain, seconds = line["gain over mean"], line["CPU s"] or "an unknown number of"
+        method, seconds = standings.spoken(line["method"]), line["CPU s"]
+        cost = f", in {seconds} s of CPU time" * bool(seconds)
         return (
-            f"By wins {standings.spoken(line['method'])} has place {place + 1} of "
-            f"{len(self.lines)}. "
-            f"Its gain over the training mean is {gain}, in {seconds} s of CPU time."
+            f"By wins {method} has place {place + 1} of {len(self.lines)}. Its gain over the "
+            f"training mean is {line['gain over mean']}{cost}."
         )
 
 

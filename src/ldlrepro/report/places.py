@@ -88,7 +88,7 @@ QUESTIONS = {
     "Which folds, settings and seeds were used?": (
         ("about", "run", "folds"),
         "folds settings seeds",
-        "split cross validation random parameters hyperparameters protocol",
+        "split tuning search cross validation random parameters hyperparameters protocol",
     ),
     "Do printed numbers fit a leak?": (
         ("findings", "the-printed-numbers-of-sldlf-fit-a-leak"),
@@ -124,9 +124,9 @@ QUESTIONS = {
 """Question -> the place that answers, its names, and words that find it too."""
 
 ALSO = {
-    "Persons apart": "same people subjects train training test overlap data leakage leak",
+    "Persons apart": "same people subjects independent training test overlap data leakage leak",
     "Claims": "fail better beat",
-    "Left out": "not available missing data sets",
+    "Left out": "not available unavailable missing data sets",
     "Misprints": "wrong impossible typo",
     "Errata": "errors mistakes corrections wrong",
     "Findings": "what came out results",
@@ -137,8 +137,8 @@ ALSO = {
     ABOUT["reading"]: "seeds standard deviation mean fitted predicted blind lower higher better",
     ABOUT["cite"]: "reference citations authors wrote export latex",
     ABOUT["verdicts"]: "met misprints quoted exact reproduced near trust uniform baseline",
-    ABOUT["run"]: "machine version commit",
-    ABOUT["measures"]: "Kullback-Leibler metric score loss divergence",
+    ABOUT["run"]: "machine version commit provenance",
+    ABOUT["measures"]: "Kullback-Leibler metric score loss divergence accuracy",
 }
 """Page or section -> words that find it too."""
 
@@ -148,6 +148,10 @@ KIND_WORDS = {
     "of more": "large many",
 }
 """How a kind of data set begins -> words that find it too."""
+
+
+OTHER_NAMES = {"sa_iis": "IIS-LLD IIS-LDL", "sa_bfgs": "BFGS-LLD BFGS-LDL"}
+"""Method -> names that papers elsewhere give to it."""
 
 
 def sections(context: Mapping[str, Any]) -> list[Place]:
@@ -169,15 +173,17 @@ def sections(context: Mapping[str, Any]) -> list[Place]:
     ]
     for one in context["leaders"][1:]:
         also = " ".join(also for start, also in KIND_WORDS.items() if one.kind.startswith(start))
-        label = f"Which method for data sets {one.kind}?"
-        found.append(Place(label, ("leaderboard", one.slug), ("method",), also))
+        label, names = f"Which method for data sets {one.kind}?", ("method", one.kind.split()[-1])
+        found.append(Place(label, ("leaderboard", one.slug), names, also))
     for one in context["data_sets"]:
         label = f"Which method for {one.title}?" if one.lead else f"Data set {one.title}"
         names = (one.title, one.id, *["method"] * bool(one.lead))
         also = "best on data set" if one.lead else "why missing data set"
         found.append(Place(label, ("data", one.id), names, also))
     for one in context["methods"]:
-        found.append(Place(one.title, ("methods", one.id), (one.title,), "which numbers hold"))
+        names = (one.title, *sorted(one.printed_as))
+        also = f"which numbers hold {OTHER_NAMES.get(one.id, '')}"
+        found.append(Place(one.title, ("methods", one.id), names, also))
     for one in context["leaders"][:1]:
         for name in one.methods:
             parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
@@ -210,7 +216,7 @@ def _of_paper(page: PaperPage, parts: Mapping[str, str]) -> list[Place]:
         for one in page.answer.persons
     }
     found = [
-        Place(f"{page.id} · {title}", place, (page.id, title), ALSO.get(title, ""))
+        Place(f"{page.id} · {title}", place, (f"{page.id} {title}",), ALSO.get(title, ""))
         for title, place in listed.items()
     ]
     note = written.note(page.paper)

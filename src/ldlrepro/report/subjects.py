@@ -43,6 +43,8 @@ class Subject:
     counts: Tally
     own_of: list[str]
     """Papers whose own method it is."""
+    printed_as: frozenset[str] = frozenset()
+    """Names that papers give to it, for a method."""
     why: str = ""
     """The first reason of a printed number that was not judged."""
     lead: Lead | None = None
@@ -140,6 +142,7 @@ def _subjects(
             list(dict.fromkeys(page.id for page, _ in cells)),
             tally(row for _, row in cells),
             list(dict.fromkeys(page.id for page, row in cells if row.method in page.paper.own)),
+            frozenset(row.method for _, row in cells),
             next((row.reason for _, row in cells if row.reason), ""),
         )
         for name, cells in groups.items()

@@ -24,13 +24,13 @@
 
   /** A place has names, words around them, the text that stands there, and maybe a number. */
   function place(label, names, around, route, { body = "", variant = false, number = "" } = {}) {
-    return { label, route, variant, number, named: names, names: new Set([...names, number].flatMap(words).filter((word) => !ASKING.has(word))), around: inText([...names, around].join(" ")), body: inText(body) };
+    return { label, route, variant, number, named: names, size: number ? names.length : words(names[0] || "").length, names: new Set([...names, number].flatMap(words).filter((word) => !ASKING.has(word))), around: inText([...names, around].join(" ")), body: inText(body) };
   }
 
   /** How well a word is met: by a name, by words around it, by the text; a whole word counts twice a beginning, the s of a plural may differ, and of a number any digits do. */
   function worthOf(place, word) {
-    if (place.names.has(word)) return 1;
     const one = /...s$/.test(word) ? word.slice(0, -1) : word;
+    if ([word, one, word.length > 3 ? `${word}s` : word].some((name) => place.names.has(name))) return 1;
     for (const [text, worth] of [[place.around, 0.05], [place.body, 0.001]]) {
       if (text.includes(` ${word} `) || text.includes(` ${one} `)) return 2 * worth;
       if (text.includes(` ${one}`)) return worth;
@@ -39,10 +39,10 @@
   }
   const has = (place, word) => worthOf(place, word) > 0;
 
-  /** How well a place answers: a word that it lacks counts against it. Of equals, the one with fewer names. */
+  /** How well a place answers: a word that it lacks counts against it. Of equals, the one with the shorter name. */
   function answers(place, asked, needed) {
     const worth = asked.reduce((sum, word) => sum + (needed.includes(word) ? worthOf(place, word) || -LACK : worthOf(place, word) / 100), 0);
-    return worth - (place.variant ? 0.5 : 0) - (worth < 0.4 ? 0 : place.names.size / 1e5);
+    return worth - (place.variant ? 0.5 : 0) - (worth < 0.4 ? 0 : place.size / 1e5);
   }
 
   /** Every page, section, table and cell of all papers; cells as `ldlrepro explain` names them. The title of its table says nothing of a cell. */

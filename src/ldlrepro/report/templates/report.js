@@ -165,9 +165,12 @@
     const text = (selector) => (cell.querySelector(selector)?.textContent || "").trim();
     const record = cell.querySelector("a.m")?.getAttribute("href");
     const reasons = reasonsOf(cell);
+    const grid = cell.closest("table");
+    const what = [cell.closest("tbody").querySelector(".block span").firstChild, grid.tHead.rows[0].cells[cell.closest("td").cellIndex].querySelector("button").firstChild];
+    const where = what.map((node) => node.textContent.trim()).join(", ");
     const numbers = [text(".m") ? `Measured ${text(".m")}${seedsOf(cell)}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
     mark(cell.closest("td"),
-      h("p", null, numbers.join(", "), h("b", null, text(".v")), ...marksOf(cell), "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
+      h("p", null, `${where}. ${numbers.join(", ")}`, h("b", null, text(".v")), ...marksOf(cell), "holds" in cell.dataset ? ". The number holds." : null), reasons.length ? reasons : meaningOf(cell),
       h("p", null, record ? [h("a", { href: record }, "Record"), " · "] : null, doubtLink()));
   }
 
