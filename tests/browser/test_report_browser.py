@@ -474,7 +474,7 @@ def report_in_site(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> 
         ("(0.0399", "", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
         ("What is the KL of LDLDF on s-JAFFE?", "", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
         (
-            "accuracy of LDLDF on movie",
+            "prowess of LDLDF on movie",
             "LDLDF movie",
             "ldldf Table 6 · movie · LDLDF · KL · 0.0863",
         ),

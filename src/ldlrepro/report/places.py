@@ -73,6 +73,11 @@ QUESTIONS = {
         "arena Elo tied gain ensemble fastest cheapest confidence bootstrap python-ldl PyLDL",
     ),
     "How do I add my own method, or use my own data?": (("about", "own"), "own add", "CSV file"),
+    "What do the verdicts mean, and when does a number hold?": (
+        ("about", "verdicts"),
+        "holds misprint verdicts",
+        "met quoted exact reproduced near trust",
+    ),
     "Which papers are there?": ((), "papers", ""),
     "Which printed numbers hold?": ((), "", "reproduced"),
     "What are simpler answers, such as the training mean?": (
@@ -136,7 +141,6 @@ ALSO = {
     "How to read this report": "help glossary words faq",
     ABOUT["reading"]: "seeds standard deviation mean fitted predicted blind lower higher better",
     ABOUT["cite"]: "reference citations authors wrote export latex",
-    ABOUT["verdicts"]: "met misprints quoted exact reproduced near trust uniform baseline",
     ABOUT["run"]: "machine version commit provenance",
     ABOUT["measures"]: "Kullback-Leibler metric score loss divergence accuracy",
 }
@@ -159,16 +163,16 @@ def sections(context: Mapping[str, Any]) -> list[Place]:
     found = [
         Place(title, ("about", name), (name,), ALSO[title])
         for name, title in ABOUT.items()
-        if name not in ("doubt", "own")
-    ]  # the menu has the first, and a question the second
+        if name not in ("doubt", "own", "verdicts")
+    ]  # the menu has the first, and questions the others
     found += [
         Place(f"What is {name}?", ("about", "measures", name), (name,))
         for name in context["measured"]
     ]
     written_pages = context["content"].written
     found += [
-        Place(question, place, (name,), also)
-        for question, (place, name, also) in QUESTIONS.items()
+        Place(question, place, tuple(names.split()), also)
+        for question, (place, names, also) in QUESTIONS.items()
         if place[:1] != ("findings",) or "findings" in written_pages
     ]
     for one in context["leaders"][1:]:
