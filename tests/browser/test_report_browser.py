@@ -474,7 +474,7 @@ def report_in_site(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> 
         ("(0.0399", "", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
         ("What is the KL of LDLDF on s-JAFFE?", "", "ldldf Table 6 · sjaffe · LDLDF · KL · 0.0399"),
         (
-            "prowess of LDLDF on movie",
+            "xqzwv of LDLDF on movie",
             "LDLDF movie",
             "ldldf Table 6 · movie · LDLDF · KL · 0.0863",
         ),
