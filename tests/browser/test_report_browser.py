@@ -518,6 +518,12 @@ def test_the_box_finds_words_by_their_beginning_and_behind_a_mark(page, referenc
     sync_api.expect(page.locator("#jump-list")).to_have_text("Nothing has all these words")
 
 
+def test_a_cell_of_a_short_table_says_what_it_is_of(page, reference):
+    page.goto(address(reference[0], "#/cell/structrf/21/yeast_alpha/StructRF*/delta_chebyshev"))
+    settle(page)
+    sync_api.expect(page.locator("tr.told")).to_contain_text("yeast_alpha, Δ Chebyshev. Measured")
+
+
 def test_all_that_the_box_finds_is_there(reference):
     text = {file.name: file.read_text(encoding="utf-8") for file in files_of(reference[0])}
     front = text[reference[0].name]

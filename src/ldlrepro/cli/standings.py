@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ldlrepro.report.leaderboard import Standings
 
 DECIMALS, DIGITS = 6, 4
-"""Of a mean: decimals at most, and significant digits that the smallest one has."""
+"""Decimals of a mean at most, and significant digits of the smallest one."""
 COLUMNS = (
     "Rank is the mean over data sets, and 1 the best. Gain is the share of the training mean's "
     "loss that a method takes away. Beats and beaten by count significant differences. A method "

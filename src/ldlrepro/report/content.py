@@ -229,7 +229,7 @@ class PaperPage:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one paper's records took."""
+    """Time that one paper's records took."""
 
     paper: str
     units: int

@@ -1,4 +1,4 @@
-"""What the jump box of the report finds: sections, questions, methods, tables and their cells."""
+"""Places that the jump box of the report finds: sections, questions, methods, tables, cells."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Place:
     label: str
     place: tuple[str, ...]
     names: tuple[str, ...] = ()
-    """What it is called; a name counts more than other words. A sentence is no name."""
+    """Names of it, which count more than other words. A sentence is no name."""
     also: str = ""
     """Words that find it, beside those of its label and its text."""
 

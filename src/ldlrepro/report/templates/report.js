@@ -166,7 +166,8 @@
     const record = cell.querySelector("a.m")?.getAttribute("href");
     const reasons = reasonsOf(cell);
     const grid = cell.closest("table");
-    const what = [cell.closest("tbody").querySelector(".block span").firstChild, grid.tHead.rows[0].cells[cell.closest("td").cellIndex].querySelector("button").firstChild];
+    const head = grid.tHead.rows[0].cells[cell.closest("td").cellIndex];
+    const what = [cell.closest("tbody").querySelector(".block span"), head.querySelector("button") || head].map((part) => part.firstChild); // short tables have no buttons
     const where = what.map((node) => node.textContent.trim()).join(", ");
     const numbers = [text(".m") ? `Measured ${text(".m")}${seedsOf(cell)}` : "Not measured", `printed ${text(".p").slice(1, -1)}: `];
     mark(cell.closest("td"),
