@@ -12,7 +12,7 @@ SEED = 2026
 
 
 class Ldlrepro:
-    """Ours; computes as units do, with numerics pinned.
+    """Ours.
 
     ``{method: structrf, parameters: {n_estimators: 10}}``: a method of config/methods, changed.
     ``{class: StructRF}``: a class of the library with its own defaults, and changes as well.
@@ -172,16 +172,11 @@ def fold(dataset: str) -> tuple[Any, Any, Any, Any]:
 
 
 def environment(library: str) -> dict[str, str]:
-    """The environment of a worker: one thread, and for what is ours the numerics of a unit.
+    """The environment of a worker: one thread, and what else the processor has.
 
-    A plain implementation stands for code, so it has the same registers and libraries as ours.
+    Units of the workflow use no registers wider than AVX2, for the same bits on all machines;
+    whoever installs a library, ours or another, uses what there is.
     """
     from ldlrepro.core import numerics
 
-    chosen = numerics.pin()
-    if library in OF_THE_PROJECT:
-        return {**os.environ, **chosen}
-    # A peer may use whatever its processor has.
-    mine = {name: value for name, value in os.environ.items() if name not in chosen}
-    threads = dict.fromkeys(numerics.THREAD_VARIABLES, "1")
-    return {**mine, **threads, "KERAS_BACKEND": "torch"}
+    return {**os.environ, **dict.fromkeys(numerics.THREAD_VARIABLES, "1"), "KERAS_BACKEND": "torch"}

@@ -35,6 +35,10 @@ COMPILED: dict[str, dict[str, Any]] = {
         "max_iter": 2,
     },
     "RFRegression": {"n_estimators": 1},
+    "CPNN": {"max_iter": 1, "standardise": False},
+    "DuoLDL": {"max_iter": 1},
+    "LDLLRR": {"max_iter": 1, "alpha": 1.0, "rank_weight": 1.0},
+    "LDLM": {"max_iter": 1, "alpha": 1.0},
 }
 """Estimators that between them call all compiled code, with the least to do, the longest first."""
 COMPRESSED = ("SLDLF",)

@@ -48,3 +48,21 @@ def test_the_first_step_of_adam_has_the_learning_rate_as_its_length():
     start = model.layers_.start("glorot", np.random.default_rng(0))
     for value, first in zip(model.parameters_, start, strict=True):
         np.testing.assert_allclose(np.abs(value - first), 0.02, rtol=1e-3)
+
+
+def test_steps_equal_those_of_errors_that_are_written_out():
+    X, D = exponential_problem(n=30, q=3, c=4)
+    made = {"hidden_layer_sizes": 5, "random_state": 0, "learning_rate": 0.02}
+    model = as_stated(DuoLDL, **made, max_iter=6).fit(X, D)
+    values = model.layers_.start("glorot", np.random.default_rng(0))
+    m, v = ([np.zeros_like(value) for value in values] for _ in range(2))
+    for step in range(1, 7):
+        error, slopes = model.layers_.gradient(values, X, differences(D))
+        for i, slope in enumerate(slopes):
+            m[i] = 0.9 * m[i] + 0.1 * slope
+            v[i] = 0.999 * v[i] + 0.001 * slope**2
+            by = np.sqrt(v[i] / (1 - 0.999**step)) + 1e-8
+            values[i] = values[i] - 0.02 * m[i] / (1 - 0.9**step) / by
+    assert model.loss_ == pytest.approx(error, rel=1e-9)
+    for value, expected in zip(model.parameters_, values, strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)

@@ -40,7 +40,7 @@ def test_ldlsf_meets_the_conditions_of_its_optimum():
     np.testing.assert_allclose(at.weights, at.specific + at.common, atol=1e-9)
     np.testing.assert_allclose((X @ at.weights).sum(axis=1), 0.0, atol=1e-8)
     slopes = X.T @ (X @ at.weights - D) + 2 * 0.02 * X.T @ X @ at.weights @ laplacian(D)
-    slopes += (X.T @ at.of_sums)[:, None] + at.of_parts
+    slopes += at.of_sums[:, None] + at.of_parts
     np.testing.assert_allclose(slopes, 0.0, atol=1e-7)
     # The multiplier is a subgradient of both penalties.
     inside = at.specific == 0

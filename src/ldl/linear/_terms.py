@@ -53,18 +53,22 @@ class TermObjective(SoftmaxObjective):
     ) -> None:
         super().__init__(X, D, l2, unpenalised)
         self.terms = terms
+        own = [term for term in terms if type(term).of_predictions is not Term.of_predictions]
+        self.of_predictions = own
 
     def loss(self, Z: np.ndarray) -> float:
         fit = np.vdot(self.D, Z)
         value = self.summed(softmax_columns(Z)) - fit
-        slopes = np.zeros_like(Z)
-        for term in self.terms:
-            value += term.of_predictions(Z, slopes)
-        slopes = slopes_of_scores(Z, slopes)
+        slopes = None
+        if self.of_predictions:
+            slopes = np.zeros_like(Z)
+            value += sum(term.of_predictions(Z, slopes) for term in self.of_predictions)
+            slopes = slopes_of_scores(Z, slopes)
         if self.weight is not None:
             Z *= self.weight
         Z -= self.D
-        Z += slopes
+        if slopes is not None:
+            Z += slopes
         return float(value)
 
     def __call__(self, flat: np.ndarray) -> tuple[float, np.ndarray]:

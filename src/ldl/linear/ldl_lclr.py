@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from ldl._parameters import Count, NotNegative, Positive
 from ldl.linear._softmax import softmax_columns
 from ldl.linear._terms import Term, TermModel
-from ldl.linear.ldl_ldm import cluster_rows
 from ldl.linear.ldlsf import shrunk_rows
 
 _ABSOLUTE, _RELATIVE = 1e-5, 1e-4
 """Residuals at which ADMM ends, a number and a share of what they compare."""
+_STARTS = 3
+"""Runs of k-means, of which the best counts."""
 
 
 class MixtureTerm(Term):
@@ -121,7 +123,14 @@ class LDLLCLR(TermModel):
 
     def _distances(self, X: np.ndarray, D: np.ndarray) -> np.ndarray:
         """Return the squared distances of labels, added up over clusters of rows."""
-        cluster = cluster_rows(X, self.n_clusters, self.random_state)
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
+
+        most = min(self.n_clusters, len(X))
+        with warnings.catch_warnings():  # fewer different rows than clusters do no harm
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = KMeans(most, n_init=_STARTS, random_state=self.random_state)
+            cluster = model.fit_predict(X)
         total = np.zeros((D.shape[1], D.shape[1]))
         for g in np.unique(cluster):
             products = D[cluster == g].T @ D[cluster == g]
@@ -132,8 +141,10 @@ class LDLLCLR(TermModel):
 
 def with_smaller_values(S: np.ndarray, by: float) -> np.ndarray:
     """Return the matrix with singular values nearer to zero, none beyond it."""
-    U, values, V = np.linalg.svd(S, full_matrices=False)
-    return (U * np.maximum(values - by, 0.0)) @ V
+    squares, V = np.linalg.eigh(S.T @ S)
+    values = np.sqrt(np.maximum(squares, 0.0))
+    kept = np.maximum(1.0 - by / np.where(values > 0, values, 1.0), 0.0)
+    return S @ ((V * kept) @ V.T)
 
 
 def _near(one: np.ndarray, other: np.ndarray) -> bool:

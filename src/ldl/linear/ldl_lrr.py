@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ldl._parameters import Auto, NotNegative, Positive
+from ldl._parameters import Auto, Interval, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
 from ldl.linear._terms import Term, WeightedTermModel
@@ -22,23 +22,21 @@ class RankingTerm(Term):
     """
 
     def __init__(self, D: np.ndarray, weight: np.ndarray | float, sharpness: float) -> None:
-        self.sharpness = sharpness
-        self.signs, self.weights = [], []
-        for j, degrees in enumerate(D.T):
-            apart = degrees - D.T[j + 1 :]
-            self.signs.append(sharpness * np.sign(apart))
-            self.weights.append(weight * apart**2)
+        self.degrees, self.sharpness = np.ascontiguousarray(D.T), sharpness
+        self.weight = np.ascontiguousarray(np.broadcast_to(weight, len(D)), dtype=np.float64)
 
     def of_predictions(self, P: np.ndarray, slopes: np.ndarray) -> float:
-        from scipy.special import expit
+        from ldl.linear._pairs import pairs_of_label
 
+        # The exponential of a difference is a quotient; so exponentials are one for each degree.
+        behind = np.exp(self.sharpness * (0.5 - P))
         value = 0.0
-        for j, (signs, weights) in enumerate(zip(self.signs, self.weights, strict=True)):
-            ahead = signs * (P[j] - P[j + 1 :])
-            value += float(np.vdot(weights, np.maximum(-ahead, 0) + np.log1p(np.exp(-abs(ahead)))))
-            pull = weights * signs * expit(-ahead)
-            slopes[j] -= pull.sum(axis=0)
-            slopes[j + 1 :] += pull
+        for j in range(len(P) - 1):
+            odds, weights = np.empty((2, len(P) - j - 1, P.shape[1]))
+            pairs_of_label(
+                j, behind, self.degrees, self.weight, self.sharpness, slopes, odds, weights
+            )
+            value += float(np.vdot(weights, np.log(odds)))
         return value
 
 
@@ -62,7 +60,7 @@ class LDLLRR(WeightedTermModel):
         Weight of the order, the release's lam of 0.001. It is divided by the number of rows, where
         the cross entropy is a sum. ``'auto'`` chooses 1 or 100 on held-out rows.
     sharpness : float, default=100.0
-        Factor of the differences between predicted degrees.
+        Factor of the differences between predicted degrees, at most 700.
 
     References
     ----------
@@ -81,7 +79,7 @@ class LDLLRR(WeightedTermModel):
     """
 
     rank_weight: NotNegative | Auto = AUTO
-    sharpness: Positive = 100.0
+    sharpness: Annotated[float, Interval(0, 700, open_low=True)] = 100.0
 
     candidates: ClassVar[Grid] = {**WeightedTermModel.candidates, "rank_weight": (1.0, 100.0)}
 

@@ -12,7 +12,7 @@ from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
 from ldl._weighted import WeightedRows
 from ldl.linear._penalised import PenalisedModel
-from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
+from ldl.linear._softmax import SoftmaxObjective, softmax_columns, with_ones
 
 
 class MarginObjective(SoftmaxObjective):
@@ -22,33 +22,23 @@ class MarginObjective(SoftmaxObjective):
         super().__init__(X, D, model.alpha)
         self.rho = model.rho
         self.margin, self.rest = model.margin_weight, model.rest_weight
-        self.at_top = (D.argmax(axis=1), np.arange(len(D)))
+        self.top = D.argmax(axis=1)
         self.others = self.D.copy()
-        self.others[self.at_top] = 0.0
+        self.others[self.top, np.arange(len(D))] = 0.0
         highest = np.sort(self.others, axis=0)
         self.free = highest[-1] - highest[-2]
         """Error of the other degrees that costs nothing: how far the second label is ahead."""
+        self._values = np.empty(len(D))
 
     def loss(self, Z: np.ndarray) -> float:
+        from ldl.linear._margins import hinges
+
         softmax_columns(Z)
-        P, top = Z, Z[self.at_top]
-        # The errors of the other labels sum to 1 - P_top, as that of the highest one does.
-        beyond = 2.0 * (1.0 - top) - self.rho
-        lacking = P + (self.rho - top)
-        lacking[self.at_top] = 0.0
-        violated = lacking > 0
-        apart = P - self.others
-        apart[self.at_top] = 0.0
-        error = np.abs(apart).sum(axis=0) - self.free
-        slopes = (beyond > 0) + self.margin * violated + self.rest * (error > 0) * np.sign(apart)
-        slopes[self.at_top] = -(1.0 * (beyond > 0)) - self.margin * violated.sum(axis=0)
-        value = self.summed(np.maximum(beyond, 0.0))
-        value += self.margin * self.summed(np.maximum(lacking, 0.0))
-        value += self.rest * self.summed(np.maximum(error, 0.0))
-        Z[:] = slopes_of_scores(P, slopes)
+        weights = self.rho, self.margin, self.rest
+        hinges(Z, self.others, self.top, self.free, *weights, self._values)
         if self.weight is not None:
             Z *= self.weight
-        return value
+        return self.summed(self._values)
 
 
 @dataclass(eq=False, repr=False)

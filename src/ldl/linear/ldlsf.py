@@ -23,7 +23,7 @@ class Parts:
     of_parts: np.ndarray
     """Multiplier of ``weights = specific + common``."""
     of_sums: np.ndarray
-    """Multiplier of the sums of outputs, one number a row."""
+    """Multiplier of the sums of outputs, one number a row, times X'."""
 
 
 @dataclass(eq=False, repr=False)
@@ -98,29 +98,29 @@ class LDLSF(ProjectedModel):
 
     def _solve(self, X: np.ndarray, D: np.ndarray) -> Parts:
         """Take steps of ADMM: weights, specific part, common part, multipliers."""
-        (n, q), c, rho = X.shape, D.shape[1], self.rho
-        sums = D.sum(axis=1)
+        q, c, rho = X.shape[1], D.shape[1], self.rho
+        gram, sums = X.T @ X, X.T @ D.sum(axis=1)
         labels = np.eye(c) + 2.0 * self.correlation_weight * laplacian(D) + rho
-        of_features, V = np.linalg.eigh(X.T @ X)
+        of_features, V = np.linalg.eigh(gram)
         of_labels, U = np.linalg.eigh(labels)
         curvature = of_features[:, None] * of_labels + rho
         if curvature.min() <= 0:
             raise ValueError("correlation_weight is too large: the loss has no minimum")
         zero = np.zeros((q, c))
-        at = Parts(zero, zero, zero, zero, np.zeros(n))
+        at = Parts(zero, zero, zero, zero, np.zeros(q))
         fixed = X.T @ D
         self.n_iter_, miss = 0, np.inf
         while self.n_iter_ < self.max_iter and miss > self.tol:
             self.n_iter_ += 1
             pull = fixed + rho * (at.specific + at.common) - at.of_parts
-            pull += (X.T @ (rho * sums - at.of_sums))[:, None]
+            pull += (rho * sums - at.of_sums)[:, None]
             before, at.weights = at.weights, V @ ((V.T @ pull @ U) / curvature) @ U.T
             given = at.weights + at.of_parts / rho
             at.specific = shrunk(given - at.common, self.specific_weight / rho)
             at.common = shrunk_rows(given - at.specific, self.common_weight / rho)
             gap = at.weights - at.specific - at.common
             at.of_parts = at.of_parts + rho * gap
-            at.of_sums = at.of_sums + rho * ((X @ at.weights).sum(axis=1) - sums)
+            at.of_sums = at.of_sums + rho * (gram @ at.weights.sum(axis=1) - sums)
             miss = max(np.abs(gap).max(), np.abs(at.weights - before).max())
         return at
 

@@ -89,30 +89,36 @@ class TLRLDL(ProjectedModel):
         del self._logical
 
     def _weights(self, X: np.ndarray, D: np.ndarray) -> np.ndarray:
+        from scipy.linalg import cho_factor, cho_solve
+
         c, L = D.shape[1], self._logical
-        own, pull = X.T @ X, X.T @ D
-        own.flat[:: len(own) + 1] += 2.0 * self.alpha
-        rho, mixed, low_rank, multiplier = self.rho, X.T, L, np.zeros_like(L)
-        W = np.zeros((X.shape[1], c))
-        self.n_iter_, change = 0, np.inf
-        while self.n_iter_ < self.max_iter and change > self.tol:
-            self.n_iter_ += 1
-            target = L + rho * low_rank - multiplier
-            before, W = (
-                W,
-                np.linalg.solve(own + (1.0 + rho) * mixed @ mixed.T, pull + mixed @ target),
-            )
-            outputs = X @ W
-            products = outputs.T @ outputs
-            # O is outputs times K times target'; only X'O and O'XW are needed.
+        gram, pull, even = X.T @ X, X.T @ D, 2.0 * self.alpha * np.eye(X.shape[1])
+        own = cho_factor(gram + even)
+        alone = cho_solve(own, pull, check_finite=False)
+        rho, target = self.rho, L + self.rho * L
+        multiplier, before = np.zeros_like(L), np.zeros_like(pull)
+        # While O is the identity, logical labels are degrees once more.
+        W = np.linalg.solve((2.0 + rho) * gram + even, pull + X.T @ target)
+        self.n_iter_ = 1
+        while True:
+            # Neither O, outputs times K times target', nor outputs are needed by themselves.
+            products = W.T @ gram @ W
             K = np.linalg.inv((1.0 + rho) * products + 2.0 * self.alpha * np.eye(c))
-            mixed = (X.T @ outputs @ K) @ target.T
-            auxiliary = target @ K @ products
+            auxiliary = target @ (K @ products)
             low_rank = with_smaller_values(auxiliary + multiplier / rho, self.rank_weight / rho)
-            multiplier = multiplier + rho * (auxiliary - low_rank)
+            multiplier += rho * (auxiliary - low_rank)
             change = float(np.abs(W - before).max())
+            if self.n_iter_ == self.max_iter or change <= self.tol:
+                return W
+            self.n_iter_ += 1
             rho *= _GROWTH
-        return W
+            # By Woodbury's identity: the part of O has the rank of the labels.
+            mixed, mixing = gram @ W @ K, (1.0 + rho) * target.T @ target
+            before, last, target = W, target, L + rho * low_rank - multiplier
+            solved = cho_solve(own, mixed, check_finite=False)
+            whole = alone + solved @ (last.T @ target)
+            inner = np.eye(c) + mixed.T @ solved @ mixing
+            W = whole - solved @ mixing @ np.linalg.solve(inner, mixed.T @ whole)
 
 
 def logical_labels(D: np.ndarray, threshold: float) -> np.ndarray:

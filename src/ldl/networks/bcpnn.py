@@ -28,8 +28,8 @@ class BinaryNetwork(Network):
         rows = flat.reshape(-1, self.hidden)
         return [rows[: self.features], rows[self.features : -2], rows[-2], rows[-1]]
 
-    def _add_to_labels(self, into_u: np.ndarray, G: np.ndarray, H: np.ndarray) -> None:
-        into_u += np.einsum("ij,ijk->jk", G, H)
+    def _of_labels(self, slopes: np.ndarray) -> np.ndarray:
+        return slopes
 
 
 @dataclass(eq=False, repr=False)
@@ -97,14 +97,14 @@ class ACPNN(BCPNN):
     (20, 3)
     """
 
-    accepts_sparse = False
-
     copies: Count = field(default=5, kw_only=True)
 
     candidates: ClassVar[Grid] = {"max_iter": (10, 20, 50, 100, 200)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        super()._fit(np.repeat(X, self.copies, axis=0), augmented(D, self.copies))
+        # Copies of a row get the same prediction, so that their slopes add up to those of the mean,
+        # as many times; and Rprop heeds signs only.
+        super()._fit(X, augmented(D, self.copies).reshape(len(D), self.copies, -1).mean(axis=1))
 
 
 def augmented(D: np.ndarray, copies: int) -> np.ndarray:

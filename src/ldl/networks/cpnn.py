@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -11,12 +10,9 @@ import numpy as np
 from ldl._parameters import Auto, Count, Interval
 from ldl._self_tuned import Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl.linear._softmax import softmax_rows
 
 _LARGEST_EXPONENT = 700.0
 _TINY = np.finfo(np.float64).tiny
-_BLOCK = 2**15
-"""Activations held at a time."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +35,10 @@ class Rprop:
         self, weights: np.ndarray, gradient: np.ndarray, steps: np.ndarray, previous: np.ndarray
     ) -> None:
         """Do one epoch in place; a weight whose gradient changed sign rests."""
-        agreement = gradient * previous
-        steps[agreement > 0] *= self.grow
-        steps[agreement < 0] *= self.shrink
-        np.clip(steps, self.smallest, self.largest, out=steps)
-        previous[:] = np.where(agreement < 0, 0.0, gradient)
-        weights -= np.sign(previous) * steps
+        from ldl.networks._conditional import move
+
+        limits = self.grow, self.shrink, self.smallest, self.largest
+        move(weights, gradient, steps, previous, *limits)
 
 
 class Network:
@@ -66,11 +60,10 @@ class Network:
 
     def predict(self, flat: np.ndarray, X: Any) -> np.ndarray:
         """Return the softmax of f over the labels of every row."""
-        w, _, _, o = self.parts(flat)
-        activations = _Activations(self, flat, np.asarray(X @ w))
+        from ldl.networks._conditional import predictions
+
         P = np.empty((X.shape[0], len(self.numbers)))
-        for rows in self._blocks(len(P)):
-            P[rows] = softmax_rows(activations.of(rows) @ o)
+        predictions(*self._exponentials(flat, X), self.parts(flat)[-1], P)
         return P
 
     def gradient(
@@ -81,64 +74,50 @@ class Network:
         ``released`` weighs each hidden unit's error by the sum of all output weights in place of
         its own, as the published code does by summing over the wrong axis.
         """
-        w, _, _, o = self.parts(flat)
-        activations = _Activations(self, flat, np.asarray(X @ w))
-        P = np.empty_like(D)
-        gradient = np.zeros(self.size)
+        from ldl.networks._conditional import ROWS, slopes
+
+        o = self.parts(flat)[-1]
+        D = np.ascontiguousarray(D)
+        P = np.empty(D.shape)
+        errors = np.empty((self.hidden, len(D)))
+        by_out = np.zeros((self.hidden, ROWS))
+        by_label = np.zeros((D.shape[1], *by_out.shape))
+        slopes(*self._exponentials(flat, X), o, D, P, errors, by_out, by_label)
+        gradient = np.empty(self.size)
         into_w, into_u, into_b, into_o = self.parts(gradient)
-        errors = np.empty((len(D), self.hidden))
-        squares = np.empty_like(activations.room)
-        for rows in self._blocks(len(D)):
-            H = activations.of(rows)
-            P[rows] = softmax_rows(H @ o)
-            G = P[rows] - D[rows]
-            into_o += G.ravel() @ H.reshape(-1, len(o))
-            # From here on the derivative of the activations.
-            H -= np.multiply(H, H, out=squares[: len(H)])
-            errors[rows] = np.matmul(G[:, None, :], H)[:, 0, :]
-            self._add_to_labels(into_u, G, H)
-        into_w[:] = np.asarray(X.T @ errors)
-        into_b[:] = errors.sum(axis=0)
+        into_w[:] = np.asarray(X.T @ errors.T)
+        into_u[:] = self._of_labels(by_label.sum(axis=2))
+        into_b[:] = errors.sum(axis=1)
+        into_o[:] = by_out.sum(axis=1)
         factor = o.sum() if released else o
         for part in (into_w, into_u, into_b):
             part *= factor
         return P, gradient
 
-    def _add_to_labels(self, into_u: np.ndarray, G: np.ndarray, H: np.ndarray) -> None:
-        """Add the derivatives of the labels' weights, but for the factor of each unit."""
-        into_u += (G * self.numbers).ravel() @ H.reshape(-1, self.hidden)
+    def _of_labels(self, slopes: np.ndarray) -> np.ndarray:
+        """Return slopes by the labels' weights from those by every label's part of the inputs."""
+        return self.numbers @ slopes
 
-    def _blocks(self, rows: int) -> Iterator[slice]:
-        """Cut the rows so that the activations of a block stay in the cache."""
-        step = self.rows_of_a_block()
-        return (slice(start, start + step) for start in range(0, rows, step))
+    def _exponentials(self, flat: np.ndarray, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return exp(-part) for the rows' parts of the inputs and for the labels' parts.
 
-    def rows_of_a_block(self) -> int:
-        return max(1, _BLOCK // (len(self.numbers) * self.hidden))
+        What both sum to counts, so labels' parts lie around zero. Where one is clipped a unit is 0
+        or 1, unless the labels' parts of a unit are 1,400 apart.
+        """
+        w, u, b, _ = self.parts(flat)
+        of_labels = self.numbers[:, None] * u + b
+        centre = 0.5 * (of_labels.min(axis=0) + of_labels.max(axis=0))
+        of_rows = np.ascontiguousarray(np.asarray(w.T @ X.T))
+        of_rows += centre[:, None]
+        of_labels -= centre
+        return _exponential(of_rows), _exponential(of_labels)
 
 
-class _Activations:
-    """The sigmoids of rows by labels by hidden units, block by block in the same memory."""
-
-    def __init__(self, network: Network, flat: np.ndarray, from_features: np.ndarray) -> None:
-        _, u, b, _ = network.parts(flat)
-        # Minus the inputs: sums of negatives have the bits of negatives of sums.
-        self.from_features = np.negative(from_features, out=from_features)
-        self.from_labels = -(network.numbers[:, None] * u + b)
-        largest = from_features.max(initial=-np.inf) + self.from_labels.max()
-        self.within_range = largest <= _LARGEST_EXPONENT
-        block = min(network.rows_of_a_block(), len(from_features))
-        self.room = np.empty((block, *self.from_labels.shape))
-
-    def of(self, rows: slice) -> np.ndarray:
-        """Return the sigmoids of a block; the next block overwrites them."""
-        some = self.from_features[rows]
-        H = np.add(some[:, None, :], self.from_labels, out=self.room[: len(some)])
-        if not self.within_range:
-            np.minimum(H, _LARGEST_EXPONENT, out=H)
-        np.exp(H, out=H)
-        H += 1.0
-        return np.divide(1.0, H, out=H)
+def _exponential(parts: np.ndarray) -> np.ndarray:
+    """Return exp(-part), in the same memory."""
+    np.negative(parts, out=parts)
+    np.clip(parts, -_LARGEST_EXPONENT, _LARGEST_EXPONENT, out=parts)
+    return np.exp(parts, out=parts)
 
 
 @dataclass(eq=False, repr=False)

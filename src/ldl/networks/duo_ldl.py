@@ -13,9 +13,6 @@ from ldl._tempered import AUTO
 from ldl.linear.ldlcl import project_to_simplex
 from ldl.networks.bp import Layers
 
-_DECAY = (0.9, 0.999)
-_SMALLEST_STEP = 1e-8
-
 
 @dataclass(eq=False, repr=False)
 class DuoLDL(SelfTuned):
@@ -75,21 +72,31 @@ class DuoLDL(SelfTuned):
     tells_steps = True
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        c = D.shape[1]
-        layers = Layers([X.shape[1], self.hidden_layer_sizes, c * (c - 1)], "linear")
+        from ldl.networks._adam import adam
+
+        (n, c), h = D.shape, self.hidden_layer_sizes
+        apart = differences(np.eye(c))
+        layers = Layers([X.shape[1], h, apart.shape[1]], "linear")
         values = layers.start("glorot", np.random.default_rng(self.random_state))
+        # Errors are activations times (weights, biases, differences), [H 1 -D] V. They are not
+        # written out: slopes and loss take the product of the activations with themselves.
+        V = np.vstack([values[2], values[3], apart])
+        activations = np.hstack([np.empty((n, h)), np.ones((n, 1)), -D])
+        H = activations[:, :h]
+        values[2:] = V[:h], V[h]
         self.layers_, self.parameters_ = layers, values  # which steps change in place
-        targets = differences(D)
         first = [np.zeros_like(value) for value in values]
         second = [np.zeros_like(value) for value in values]
         for step in range(1, self.max_iter + 1):
-            self.loss_, slopes = layers.gradient(values, X, targets)
-            unbiased = [1.0 - decay**step for decay in _DECAY]
-            for value, slope, m, v in zip(values, slopes, first, second, strict=True):
-                m += (1.0 - _DECAY[0]) * (slope - m)
-                v += (1.0 - _DECAY[1]) * (slope**2 - v)
-                change = m / unbiased[0] / (np.sqrt(v / unbiased[1]) + _SMALLEST_STEP)
-                value -= self.learning_rate * change
+            np.tanh(X @ values[0] + values[1], out=H)
+            by_V = activations.T @ activations @ V
+            self.loss_ = float(np.vdot(V, by_V)) / (n * apart.shape[1])
+            delta = activations @ (V @ V[:h].T)
+            delta *= 1.0 - H * H
+            slopes = [X.T @ delta, delta.sum(axis=0), by_V[:h], by_V[h]]
+            for slope, *place in zip(slopes, values, first, second, strict=True):
+                slope *= 2.0 / (n * apart.shape[1])
+                adam(slope.ravel(), *(part.reshape(-1) for part in place), step, self.learning_rate)
             self._tell(step)
 
     def _predict(self, X: Any) -> np.ndarray:
