@@ -24,6 +24,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from PIL import Image
 
+from ldlrepro.catalogue.yaml_files import read_yaml
 from tests.imports import imported
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,6 +159,21 @@ def test_what_the_stores_need_is_pinned_beside_the_lock_and_not_in_it():
 
 
 # ---------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github/workflows").glob("*.yml")), ids=shown)
+def test_workflows_name_no_key_twice_and_no_job_or_file_that_is_missing(path):
+    jobs = read_yaml(path)["jobs"]
+    for job in jobs.values():
+        assert "runs-on" in job or (ROOT / job["uses"]).is_file()
+        assert job.get("needs", next(iter(jobs))) in jobs
+
+
+def test_the_library_is_tested_on_every_python_that_its_wheel_names():
+    job = read_yaml(ROOT / ".github/workflows/library.yml")["jobs"]["check"]
+    told = tomllib.loads((ROOT / "packages/ldl/pyproject.toml").read_text())["project"]
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(told["classifiers"]))
+    assert job["strategy"]["matrix"]["python"] == named
 
 
 def test_no_data_in_the_repository():
