@@ -26,6 +26,7 @@ from ldlrepro.arena.standings import (
     read,
     sentence,
     tables,
+    worth_of_defaults,
 )
 from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core.errors import UserError
@@ -419,12 +420,23 @@ def test_few_families_give_a_leader_and_no_interval():
 
 def test_defaults_that_often_lose_to_the_mean_are_named():
     often = {"AAKNN": 1.2, "SABFGS": 1.001, "CatBoost": 1.5}
-    found = board({"p": often, "q": {**often, "AAKNN": 1.1}, "r": {**often, "AAKNN": 0.5}})
+    hard = {**often, "RFRegression": 0.95}
+    found = board({"p": hard, "q": {**often, "AAKNN": 1.1}, "r": {**often, "AAKNN": 0.5}})
     said = behind_the_mean(found)
     assert "3 estimators ran" in said  # CatBoost is no estimator of the library
-    assert "one set in ten are 2, at most by 20.0%: AAKNN, SABFGS." in said
-    assert "So often worse by more than 1%: 1, at most by 20.0%: AAKNN." in said
+    assert "one set in ten are 2, at most by 20.0%: AAKNN, SABFGS. Of their losses, 2 of 5" in said
+    assert "So often worse by more than 1%: 1, at most by 20.0%: AAKNN. Of their losses" in said
     assert "is 20.0%, that of AAKNN on p." in said
+
+
+def test_defaults_are_worth_what_they_gain_on_the_middle_set():
+    found = board({"p": {"AAKNN": 1.2}, "q": {"AAKNN": 0.9}, "r": {"AAKNN": 0.6}})
+    found.rows["chebyshev"] = found.rows["kl"] / 2
+    first, last = worth_of_defaults(found)
+    assert (first["estimator"], last["estimator"]) == ("RFRegression", "AAKNN")
+    assert (last["gain, KL"], last["gain, Chebyshev"]) == ("10.0%", "10.0%")
+    assert (last["sets lost to the mean"], last["by at most"]) == ("1 of 3", "20.0%")
+    assert (first["sets lost to the mean"], first["by at most"]) == ("0 of 3", "")
 
 
 def test_losses_of_any_size_count_alike():

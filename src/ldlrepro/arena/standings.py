@@ -35,6 +35,8 @@ TIED = 6
 """Decimals of ratings and gains; what differs below is rounding noise."""
 SELDOM = 0.1
 """Share of data sets on which an estimator may be worse than the training mean by default."""
+LITTLE = 0.1
+"""A gain over the training mean below which features tell little."""
 CLEAR = 0.01
 """Share of the training mean's loss that is clearly more."""
 ENOUGH = 4
@@ -357,16 +359,28 @@ def of_library(board: Standings) -> list[str]:
     return [name for name in named if hasattr(ldl, name) and name != MEAN]
 
 
-def behind_the_mean(board: Standings) -> str:
-    """Say which estimators of the library lose to the training mean by default, and by how much."""
+def _excess(board: Standings) -> pd.DataFrame:
+    """Return by what share the losses of estimators exceed the mean's by default, set by set."""
     excess = board.losses[[f"{name}, default" for name in of_library(board)]] - 1.0
     excess.columns = [method_of(str(name)) for name in excess.columns]
+    return excess
+
+
+def behind_the_mean(board: Standings) -> str:
+    """Say which estimators of the library lose to the training mean by default, and by how much."""
+    excess = _excess(board)
 
     def worse(least: float) -> str:
         often = excess.columns[(excess > least).sum() > SELDOM * len(excess)]
         if often.empty:
             return "none"
-        return f"{len(often)}, at most by {excess[often].max().max():.1%}: {', '.join(often)}"
+        lost = (excess[often] > least).sum(axis=1)
+        hard = -excess.min(axis=1) < LITTLE
+        return (
+            f"{len(often)}, at most by {excess[often].max().max():.1%}: {', '.join(often)}. Of "
+            f"their losses, {lost[hard].sum()} of {lost.sum()} are on sets where no default gains "
+            f"{LITTLE:.0%}"
+        )
 
     most, worst = excess.max(), excess.max(axis=1)
     return (
@@ -376,6 +390,32 @@ def behind_the_mean(board: Standings) -> str:
         f"The largest loss on any set is {most.max():.1%}, that of {most.idxmax()} on "
         f"{worst.idxmax()}."
     )
+
+
+def worth_of_defaults(board: Standings) -> list[dict[str, str]]:
+    """Return a line for each estimator of the library: what its defaults gain, and what they cost.
+
+    Gains are shares of the training mean's divergence and Chebyshev distance; of each column the
+    median over the data sets stands there.
+    """
+    rows = board.counted[board.counted["kind"] == "default"]
+    means = rows.groupby(["method", "dataset"])[["kl", "chebyshev", "fit_s"]].mean()
+    excess, lines = _excess(board), []
+    for name in excess.median().sort_values().index:
+        own = means.loc[str(name)]
+        lost = excess[name] > 10.0**-TIED
+        nearer = 1.0 - own["chebyshev"] / means.loc[MEAN]["chebyshev"]
+        lines.append(
+            {
+                "estimator": str(name),
+                "gain, KL": f"{-excess[name].median():.1%}",
+                "gain, Chebyshev": f"{nearer.median():.1%}",
+                "CPU s of a fit": f"{own['fit_s'].median():.2g}",
+                "sets lost to the mean": f"{lost.sum()} of {len(lost)}",
+                "by at most": f"{excess[name].max():.1%}" if lost.any() else "",
+            }
+        )
+    return lines
 
 
 def defaults_table(board: Standings) -> str:

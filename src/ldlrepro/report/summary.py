@@ -178,6 +178,12 @@ def arena_table(board: Arena, first: int = 10) -> str:
     return _markdown([rows[0], *(row.values() for row in rows)])
 
 
+def worth_table(board: Arena) -> str:
+    """Return in Markdown what the defaults of each estimator gain and cost."""
+    lines = standings_of_arena.worth_of_defaults(board)
+    return _markdown([lines[0], *(line.values() for line in lines)])
+
+
 def sets_table(board: Arena, paths: Mapping[str, Path]) -> str:
     """Return in Markdown who leads on each data set of the arena, beside who leads overall."""
     overall = board.table["method"].iloc[0]
@@ -310,7 +316,10 @@ def renewed(plan: Plan) -> dict[str, str]:
             "arena sets": sets_table(arena, paths),
             "persons": persons_table(answers.values(), project),
         },
-        DEFAULTS: {"arena": f"{standings_of_arena.behind_the_mean(arena)}\n"},
+        DEFAULTS: {
+            "arena": f"{standings_of_arena.behind_the_mean(arena)}\n",
+            "worth": worth_table(arena),
+        },
     }
     texts = {}
     for name, mine in parts.items():
