@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import ldl
+from ldl.base import Weighted
 from tests.ldl.estimators import TABLES, cheap
 
 ROWS, WIDTHS, LABELS = st.integers(1, 14), st.integers(1, 20), st.integers(1, 5)
 KINDS_OF_LABELS = st.sampled_from(["drawn", "constant", "hard", "a label of zeros", "even"])
 SPOILT = {
     "nothing": (lambda X, D: (X, D), ""),
+    "sparse": (lambda X, D: (sparse.csr_array(X), D), ""),
     "text": (lambda X, D: ([["a"] * X.shape[1]] * len(X), D), "X must hold features as numbers"),
     "nan": (lambda X, D: (np.where(X.max() == X, np.nan, X), D), "X contains NaN or infinity"),
     "infinite": (lambda X, D: (X + np.inf, D), "X contains NaN or infinity"),
@@ -26,6 +29,18 @@ SPOILT = {
     "rows apart": (lambda X, D: (np.vstack([X, X]), D), "rows but D has"),
 }
 """Changes of the data, each with the words that are then said."""
+
+
+WEIGHTS = {
+    "some zeros": (lambda w: np.where(w > np.median(w), w, 0.0), ""),
+    "zeros but one": (lambda w: np.where(w == w.max(), w, 0.0), "above zero for two rows"),
+    "zeros": (lambda w: 0.0 * w, "not all zero"),
+    "negative": (lambda w: -w, "not negative"),
+    "nan": (lambda w: w * np.nan, "must be finite"),
+    "text": (lambda w: ["a"] * len(w), "weights of rows as numbers"),
+    "too many": (lambda w: np.append(w, 1.0), "must have shape"),
+}
+"""Changes of weights, each with the words that are then said after ``sample_weight``."""
 
 
 def drawn(seed: int, n: int, q: int, c: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +69,7 @@ def refusal(call: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if name != "LDLDF"])
+@pytest.mark.parametrize("name", TABLES)
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=6, deadline=None, derandomize=True, database=None)
 @given(st.integers(0, 99), ROWS, WIDTHS, LABELS, KINDS_OF_LABELS, st.sampled_from(sorted(SPOILT)))
@@ -72,9 +87,30 @@ def test_drawn_input_is_fitted_or_refused_in_a_line(name, seed, n, q, c, kind, s
     else:
         if "n_neighbors" in model.get_params():
             model.set_params(n_neighbors=1)
-        P = model.fit(X, D).predict(X)
+        P = model.fit(*change(X, D)).predict(X)
         assert P.shape == D.shape
         assert (P >= 0).all()
         np.testing.assert_allclose(P.sum(axis=1), 1.0)
         wider = np.hstack([X, X])
         assert f"X has {2 * q} features" in refusal(lambda: model.predict(wider))
+
+
+@pytest.mark.parametrize("name", [n for n in TABLES if issubclass(getattr(ldl, n), Weighted)])
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("change", WEIGHTS)
+@settings(max_examples=3, deadline=None, derandomize=True, database=None)
+@given(st.integers(0, 99), st.integers(4, 14), WIDTHS)
+def test_drawn_weights_are_heeded_or_refused_in_a_line(name, change, seed, n, q):
+    X, D = drawn(seed, n, q, 3, "drawn")
+    spoil, said = WEIGHTS[change]
+    weight = spoil(np.random.default_rng(seed).uniform(0.5, 2.0, n))
+    model = cheap(name, **({"n_neighbors": 1} if name == "AAKNN" else {}))
+    # Trees and the mean can do with one row.
+    alone = name in ("RFRegression", "RFStar", "StructRF", "TrainMean")
+    if said and not (alone and change == "zeros but one"):
+        told = refusal(lambda: model.fit(X, D, sample_weight=weight))
+        assert told.startswith("sample_weight")
+        assert said in told
+    else:
+        P = model.fit(X, D, sample_weight=weight).predict(X)
+        np.testing.assert_allclose(P.sum(axis=1), 1.0)

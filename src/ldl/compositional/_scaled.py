@@ -8,12 +8,12 @@ from typing import Annotated
 import numpy as np
 
 from ldl._parameters import Interval
-from ldl._weighted import WeightedScale, WeightedSelfTuned
+from ldl._weighted import WeightedRows, WeightedScale
 from ldl.linear._softmax import softmax_rows
 
 
 @dataclass(eq=False, repr=False)
-class Compositional(WeightedSelfTuned):
+class Compositional(WeightedRows):
     """Base of models softmax(X W + b) for the logarithms of degrees.
 
     A degree of zero has no logarithm: what is below ``lowest`` is raised to it, and the row divided
