@@ -434,7 +434,7 @@ def test_defaults_are_worth_what_they_gain_on_the_middle_set():
     found.rows["chebyshev"] = found.rows["kl"] / 2
     first, last = worth_of_defaults(found)
     assert (first["estimator"], last["estimator"]) == ("RFRegression", "AAKNN")
-    assert (last["gain, KL"], last["gain, Chebyshev"]) == ("10.0%", "10.0%")
+    assert (last["gain, KL"], last["gain, Chebyshev"]) == ("+10.0%", "+10.0%")
     assert (last["sets lost to the mean"], last["by at most"]) == ("1 of 3", "20.0%")
     assert (first["sets lost to the mean"], first["by at most"]) == ("0 of 3", "")
 

@@ -23,7 +23,7 @@ from ldl.comparison.search import KINDS
 from ldl.metrics import BETTER, better
 from ldlrepro.arena.toolbox import FAMILY, OPTIONAL
 from ldlrepro.core.errors import UserError
-from ldlrepro.judge.verdicts import listed
+from ldlrepro.judge.verdicts import listed, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -408,8 +408,8 @@ def worth_of_defaults(board: Standings) -> list[dict[str, str]]:
         lines.append(
             {
                 "estimator": str(name),
-                "gain, KL": f"{-excess[name].median():.1%}",
-                "gain, Chebyshev": f"{nearer.median():.1%}",
+                "gain, KL": percent(-excess[name].median()),
+                "gain, Chebyshev": percent(nearer.median()),
                 "CPU s of a fit": f"{own['fit_s'].median():.2g}",
                 "sets lost to the mean": f"{lost.sum()} of {len(lost)}",
                 "by at most": f"{excess[name].max():.1%}" if lost.any() else "",
