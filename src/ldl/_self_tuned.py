@@ -11,7 +11,7 @@ import numpy as np
 
 from ldl._holdouts import first_best, holdouts
 from ldl._scale import Scale
-from ldl._tempered import AUTO, SHARES, Held, Tempered, losses, settled_share
+from ldl._tempered import AUTO, SHARES, Held, Tempered, losses, mean_distribution, settled_share
 from ldl.base import dense
 
 Candidate = Mapping[str, Any]
@@ -51,13 +51,13 @@ class SelfTuned(Tempered):
 
     def _learn(self, X: Any, D: np.ndarray) -> None:
         self._scale = None if self.scales_itself or not self.standardise else Scale(X)
-        self.mean_ = D.mean(axis=0)
+        self.mean_ = mean_distribution(D)
         self.auto_: dict[str, Any] = {}
         X = self._scaled(X)
         self.auto_ = self._chosen(X, D)
         settled = {name: value for name, value in self.auto_.items() if name != "mean_share"}
         if settled:
-            self._take_over(self._copy(settled)._fitted(X, D))
+            self._take_over(self._copy({**settled, "verbose": self.verbose})._fitted(X, D))
         else:
             self._fit(X, D)
         if self._scale is not None:
@@ -78,8 +78,10 @@ class SelfTuned(Tempered):
 
     def _copy(self, settled: Candidate) -> Self:
         """Return an unfitted copy that leaves features and predictions alone."""
-        given = {name: getattr(self, name) for name in self._parameter_names()}
-        plain = {"mean_share": None} | ({} if self.scales_itself else {"standardise": False})
+        given = {name: getattr(self, name) for name in self._get_param_names()}
+        plain = {"mean_share": None, "verbose": False} | (
+            {} if self.scales_itself else {"standardise": False}
+        )
         return type(self)(**given | plain | dict(settled))
 
     def _fitted(self, X: Any, D: np.ndarray) -> Self:
@@ -90,8 +92,8 @@ class SelfTuned(Tempered):
 
     def _take_over(self, fitted: Self) -> None:
         """Make what a copy has learnt one's own."""
-        own = {*_OWN, *self._parameter_names()}
-        vars(self).update({k: v for k, v in vars(fitted).items() if k not in own})
+        own = {*_OWN, *self._get_param_names()}
+        self.__dict__.update({k: v for k, v in vars(fitted).items() if k not in own})
 
     def _open(self, rows: int) -> Grid:
         """Return candidates of the parameters that are 'auto', for a fit to so many rows."""
@@ -124,7 +126,7 @@ class SelfTuned(Tempered):
             if step in steps:
                 found.append(model.predict(T))
 
-        vars(model)["_hear"] = hear
+        model.__dict__["_hear"] = hear
         last = model._fitted(X, D).predict(T)
         for place, step in enumerate(steps):  # a fit that ended before has no later ones
             yield {**candidate, "max_iter": step}, found[place] if place < len(found) else last
@@ -145,9 +147,10 @@ class SelfTuned(Tempered):
             found = {name: values[0] for name, values in grid.items()}
             return found | ({"mean_share": 0.5} if automatic else {})
         answers: list[list[Held]] = []
-        for inside, out in splits:
+        for place, (inside, out) in enumerate(splits, start=1):
             tried = list(self._tried(X[inside], D[inside], X[out], grid))
-            answers.append([(D[out], P, D[inside].mean(axis=0)) for _, P in tried])
+            answers.append([(D[out], P, mean_distribution(D[inside])) for _, P in tried])
+            self._say(f"held-out rows {place} of {len(splits)}: {len(tried)} tried")
         held = list(zip(*answers, strict=True))
         shares = SHARES if automatic else (self.mean_share,)
         table = np.array([losses(of_candidate, shares) for of_candidate in held])
@@ -155,4 +158,5 @@ class SelfTuned(Tempered):
         found = dict(tried[best][0])
         if automatic:
             found["mean_share"] = settled_share(held[best], shares[place])
+        self._say("chose " + ", ".join(f"{name}={value!r}" for name, value in found.items()))
         return found

@@ -38,13 +38,13 @@ class Tempered(LDLEstimator):
     auto_ : dict
         Values that the fit chose for parameters which are ``'auto'``.
     mean_ : ndarray of shape (n_labels_,)
-        Mean distribution of the training rows.
+        Mean distribution of the training rows. Labels that none of them has share half a row.
     """
 
     mean_share: Annotated[float, Interval(0, 1)] | Auto | None = AUTO
 
     def _learn(self, X: Any, D: np.ndarray) -> None:
-        self.mean_ = D.mean(axis=0)
+        self.mean_ = mean_distribution(D)
         self.auto_: dict[str, Any] = {}
         self._fit(X, D)
 
@@ -68,6 +68,16 @@ class Tempered(LDLEstimator):
     def _setting(self, name: str) -> Any:
         """Return the value of a parameter, the one that the fit chose where it is 'auto'."""
         return self.auto_.get(name, getattr(self, name))
+
+
+def mean_distribution(D: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Return the mean distribution, in which labels that no row has share half a row."""
+    mean = np.asarray(np.average(D, axis=0, weights=weight))
+    absent = mean == 0
+    if absent.any():
+        mean[absent] = 0.5 / (len(D) * absent.sum())
+        mean /= mean.sum()
+    return mean
 
 
 def mixed(P: np.ndarray, mean: np.ndarray, share: float | None) -> np.ndarray:

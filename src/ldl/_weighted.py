@@ -9,6 +9,7 @@ import numpy as np
 
 from ldl._scale import Scale
 from ldl._self_tuned import Candidate, SelfTuned
+from ldl._tempered import mean_distribution
 from ldl.base import Weighted, dense
 
 
@@ -23,7 +24,7 @@ class WeightedSelfTuned(Weighted, SelfTuned):
     def _learn(self, X: Any, D: np.ndarray) -> None:
         weight = self._weight(len(D))
         super()._learn(X, D)
-        self.mean_ = np.average(D, axis=0, weights=weight)
+        self.mean_ = mean_distribution(D, weight)
 
     def _copy(self, settled: Candidate) -> Self:
         made = super()._copy(settled)

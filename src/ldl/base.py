@@ -1,26 +1,29 @@
 """The contract that every estimator keeps.
 
-Estimators follow scikit-learn: ``fit`` and ``predict``, ``get_params``, fitted attributes that end
-in ``_``, tags, ``clone``, pipelines and grid searches. They do so without importing scikit-learn,
-which takes longer to load than many of them take to fit.
+Estimators are scikit-learn's: parameters, ``clone``, tags, routing of metadata and how they are
+shown come from its ``BaseEstimator``. Here stand the checks of features and distributions, names of
+labels, and what ``predict`` returns.
 """
 
 from __future__ import annotations
 
-import inspect
+import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import Tags, TransformerTags
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import _check_feature_names
 
 from ldl._docstrings import complete
 from ldl._parameters import check_parameters
-from ldl.errors import nearest
 from ldl.metrics import MAX_LABEL_SUM_ERROR, demand_distributions, scorer
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
 
 SHORT = 8
 """Rows of fewer numbers are added up one number after the other, longer ones eight abreast."""
@@ -28,13 +31,19 @@ OPTIONAL = ("torch", "xgboost")
 """Packages of the extras, which only some methods import."""
 
 
-class LDLEstimator:
+@dataclass(eq=False, repr=False, kw_only=True)
+class LDLEstimator(BaseEstimator):
     """Base of all estimators.
 
     A subclass is a dataclass: its fields are its parameters, so that they are written once and
     ``__init__`` only stores them. It writes ``_fit(X, D)``, which sees checked float64 arrays (X
     may be CSR if ``accepts_sparse``) and sets attributes that end in ``_``, and ``_predict(X)``,
     which returns non-negative scores; they are made into distributions here.
+
+    Parameters
+    ----------
+    verbose : bool, default=False
+        Print how a fit goes: its rows, its steps, what it chooses, and its seconds.
 
     Attributes
     ----------
@@ -70,12 +79,18 @@ class LDLEstimator:
     array([[0.75, 0.25]])
     """
 
+    verbose: bool = False
+
     accepts_sparse = False
     """Whether ``_fit`` and ``_predict`` take CSR matrices; else they are made dense."""
     accepts_images = False
     """Whether X holds images instead of a table of features."""
     spreads_nan = False
     """Whether NaN or infinity in X makes predictions NaN, so that a look at these is enough."""
+
+    # To scikit-learn a second argument of another name than y were metadata.
+    __metadata_request__fit: ClassVar = {"D": UNUSED}
+    __metadata_request__score: ClassVar = {"D": UNUSED}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -114,7 +129,10 @@ class LDLEstimator:
         self.n_labels_ = int(D.shape[1])
         with self._fitted_or_not():
             self._check_parameters()
+            start = time.perf_counter()
+            self._say(f"{len(D)} rows, {self.n_features_in_} features, {self.n_labels_} labels")
             self._learn(X, D)
+            self._say(f"fitted in {time.perf_counter() - start:.1f} s")
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -156,6 +174,11 @@ class LDLEstimator:
             At most 0. ``ldl.metrics.scorer`` makes scorers of the other measures.
         """
         return scorer("kl")(self, X, D)
+
+    def _say(self, text: str) -> None:
+        """Print how the fit goes, for whoever asked for it."""
+        if self.verbose:
+            print(f"{type(self).__name__}: {text}", flush=True)
 
     def _learn(self, X: Any, D: np.ndarray) -> None:
         """Fit to checked data; a base extends it by what is done around every fit."""
@@ -214,8 +237,6 @@ class LDLEstimator:
     def _match_names(self, X: Any, reset: bool) -> None:
         """Keep the names of features that X has, or compare them with those that ``fit`` saw."""
         if hasattr(X, "columns") or hasattr(self, "feature_names_in_"):
-            from sklearn.utils.validation import _check_feature_names
-
             try:
                 _check_feature_names(self, X, reset=reset)
             except TypeError:  # scikit-learn's own text has 400 letters
@@ -242,8 +263,6 @@ class LDLEstimator:
 
     def _demand_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            from sklearn.exceptions import NotFittedError
-
             raise NotFittedError(f"{type(self).__name__} is not fitted; call fit(X, D) first")
 
     # ------------------------------------------------------------------ parameters
@@ -252,99 +271,22 @@ class LDLEstimator:
         """Refuse by name what no fit could use; extend it where one parameter limits another."""
         check_parameters(self)
 
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        parameters = inspect.signature(cls.__init__).parameters.values()
-        # A class without its own __init__ shows object's *args and **kwargs.
-        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        return sorted(p.name for p in parameters if p.name != "self" and p.kind not in variadic)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Return those of a parameter that is an estimator as well, as ``name__parameter``.
-
-        Returns
-        -------
-        dict
-            Parameter names and values.
-        """
-        found = {name: getattr(self, name) for name in self._parameter_names()}
-        for name, value in [*found.items()] if deep else ():
-            if hasattr(value, "get_params") and not isinstance(value, type):
-                found |= {f"{name}__{inner}": held for inner, held in value.get_params().items()}
-        return found
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name.
-
-        Parameters
-        ----------
-        **params : dict
-            Names and values; ``name__parameter`` is one of a parameter that is an estimator.
-
-        Returns
-        -------
-        self
-            The estimator.
-        """
-        for name in sorted(params, key=lambda name: "__" in name):  # those inside come last
-            own, _, inner = name.partition("__")
-            if own not in self._parameter_names():
-                known = self._parameter_names()
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter '{own}'.{nearest(own, known)} "
-                    f"It has: {', '.join(known) or 'none'}"
-                )
-            if not inner:
-                setattr(self, own, params[name])
-            elif hasattr(getattr(self, own), "set_params"):
-                getattr(self, own).set_params(**{inner: params[name]})
-            else:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter '{name}': its {own} is no object; "
-                    "arguments of one given by its path are settings"
-                )
-        return self
-
-    def __repr__(self) -> str:
-        """Show the parameters that differ from their defaults, as scikit-learn does."""
-        signature = inspect.signature(type(self).__init__).parameters
-        given = self.get_params(deep=False).items()
-        changed = (f"{k}={v!r}" for k, v in given if repr(v) != repr(signature[k].default))
-        return f"{type(self).__name__}({', '.join(changed)})"
-
     # ------------------------------------------------------------------ scikit-learn
-
-    def _repr_html_(self) -> str:
-        """Show notebooks the diagram that they show of scikit-learn's own."""
-        from sklearn.utils import estimator_html_repr
-
-        return str(estimator_html_repr(self))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that the target is a table of degrees, and what X may be."""
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
-
-        return Tags(
-            estimator_type=None,
-            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
-            target_tags=TargetTags(
-                required=True, two_d_labels=True, multi_output=True, single_output=False
-            ),
-            # There is no tag for images, which have four axes. Every table may be sparse: methods
-            # that do not compute with sparse matrices make them dense.
-            input_tags=InputTags(
-                sparse=not self.accepts_images, two_d_array=not self.accepts_images
-            ),
-            non_deterministic=False,
-        )
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags() if hasattr(self, "transform") else None
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        # There is no tag for images, which have four axes. Every table may be sparse: methods
+        # that do not compute with sparse matrices make them dense.
+        tags.input_tags.sparse = tags.input_tags.two_d_array = not self.accepts_images
+        return tags
 
 
 class Weighted(LDLEstimator):
@@ -425,8 +367,6 @@ def child_seeds(random_state: int | None, count: int) -> list[int]:
 
 def copy_of(estimator: Any) -> Any:
     """Return an unfitted copy of somebody's estimator, of whatever library."""
-    from sklearn.base import clone
-
     return clone(estimator, safe=False)
 
 
@@ -444,10 +384,6 @@ def seed_unset(estimator: Any, seed: int) -> None:
 
 def warn_unfinished(what: str, advice: str) -> None:
     """Warn that a solver came to its bound before its end, which no parameter had set."""
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
     text = f"{what} ended before their optimum: the steps are used up. {advice}"
     warnings.warn(text, ConvergenceWarning, stacklevel=2)
 

@@ -105,7 +105,3 @@ def test_what_is_no_regressor_is_refused_in_a_line():
         SingleLabelClassifier(LogisticRegression).fit(X, D)
     with pytest.raises(ValueError, match="settings belong to a regressor that is given by its"):
         Regression(Ridge(), {"alpha": 1}).fit(X, D)
-    with pytest.raises(
-        ValueError, match="has no parameter 'regressor__alpha': its regressor is no"
-    ):
-        Regression().set_params(regressor__alpha=1)

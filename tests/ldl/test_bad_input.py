@@ -139,8 +139,7 @@ def test_other_columns_than_fit_saw():
 
 
 def test_unknown_parameters():
-    said = refused(lambda: cheap("DRF").set_params(no_such=1), "DRF has no parameter 'no_such'")
-    assert "\n" not in said
+    refused(lambda: cheap("DRF").set_params(no_such=1), "Invalid parameter 'no_such' for .*DRF")
 
 
 # ---------------------------------------------------------------------- images

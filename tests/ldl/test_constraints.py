@@ -45,6 +45,7 @@ UNBOUNDED = {
     "settings",
     "sha256",
     "standardise",
+    "verbose",
     "weights",
 }
 """Parameters for which any value of their type will do, or which the fit looks at itself."""
@@ -52,7 +53,7 @@ UNBOUNDED = {
 
 def test_every_other_parameter_says_what_it_may_be():
     for kind in (type(cheap(name)) for name in NAMES):
-        assert set(kind._parameter_names()) - set(constraints_of(kind)) <= UNBOUNDED, kind
+        assert set(kind._get_param_names()) - set(constraints_of(kind)) <= UNBOUNDED, kind
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if constraints_of(type(cheap(name)))])

@@ -67,7 +67,7 @@ def test_defaults_are_no_worse_than_the_training_mean(name, data):
 def test_units_of_features_do_not_matter(kind):
     X, D = sample(n=60)
     units = np.array([1e-3, 1.0, 1e3, 7.0, 1e2, 0.1])
-    seed = {"random_state": 0} if "random_state" in kind._parameter_names() else {}
+    seed = {"random_state": 0} if "random_state" in kind._get_param_names() else {}
     one, other = (kind(**seed).fit(X * u, D).predict(X * u) for u in (1.0, units))
     np.testing.assert_allclose(other, one, atol=1e-6)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import ldl
+from ldl._tempered import Tempered
 from ldl.base import Weighted
 from tests.ldl.estimators import TABLES, cheap
 
@@ -89,7 +90,8 @@ def test_drawn_input_is_fitted_or_refused_in_a_line(name, seed, n, q, c, kind, s
             model.set_params(n_neighbors=1)
         P = model.fit(*change(X, D)).predict(X)
         assert P.shape == D.shape
-        assert (P >= 0).all()
+        # A share of the mean leaves no label at zero, of which the divergence were infinite.
+        assert P.min() > 0 if isinstance(model, Tempered) else P.min() >= 0
         np.testing.assert_allclose(P.sum(axis=1), 1.0)
         wider = np.hstack([X, X])
         assert f"X has {2 * q} features" in refusal(lambda: model.predict(wider))

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
     GridSearchCV,
@@ -59,19 +60,17 @@ def checks() -> list[Any]:
     """Pairs to try: a method's own part in weights is in its fit, all else is in the bases."""
     found = []
     for name in TABLES:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of not deriving from BaseEstimator
-            expected = {check: row[name] for check, row in CANNOT_APPLY.items() if name in row}
-            made = estimator_checks_generator(
-                adapted(name), expected_failed_checks=expected, mark="xfail", xfail_strict=True
-            )
-            for case in made:
-                values, marks = getattr(case, "values", case), getattr(case, "marks", ())
-                given = ",".join(f"{k}={v}" for k, v in values[1].keywords.items())
-                check = getattr(values[1].func, "__name__", "check")
-                wanted = name in KINDS or "sample_weight" in check
-                if wanted and (check not in ONLY_THE_FIRST or name == KINDS[0]):
-                    found.append(pytest.param(*values, marks=marks, id=f"{name}-{check}({given})"))
+        expected = {check: row[name] for check, row in CANNOT_APPLY.items() if name in row}
+        made = estimator_checks_generator(
+            adapted(name), expected_failed_checks=expected, mark="xfail", xfail_strict=True
+        )
+        for case in made:
+            values, marks = getattr(case, "values", case), getattr(case, "marks", ())
+            given = ",".join(f"{k}={v}" for k, v in values[1].keywords.items())
+            check = getattr(values[1].func, "__name__", "check")
+            wanted = name in KINDS or "sample_weight" in check
+            if wanted and (check not in ONLY_THE_FIRST or name == KINDS[0]):
+                found.append(pytest.param(*values, marks=marks, id=f"{name}-{check}({given})"))
     return found
 
 
@@ -86,6 +85,33 @@ def test_check_of_scikit_learn(estimator, check):
 
 def distributions(P: np.ndarray) -> bool:
     return bool((P >= 0).all() and np.allclose(P.sum(axis=1), 1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_metadata_are_the_weights_of_rows_and_no_more(name):
+    model = cheap(name)
+    assert isinstance(model, BaseEstimator)
+    known = {"sample_weight": None} if isinstance(model, Weighted) else {}
+    assert model.get_metadata_routing().fit.requests == known
+    assert model.get_metadata_routing().score.requests == {}
+
+
+def test_weights_are_routed_through_a_pipeline_and_into_folds():
+    X, D = sample(n=60)
+    weight = np.arange(60) % 3
+    model = ldl.RFRegression(n_estimators=5, random_state=0)
+    with config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        line = make_pipeline(scaler, clone(model).set_fit_request(sample_weight=True))
+        routed = line.fit(X, D, sample_weight=weight).predict(X)
+        kept = {"cv": 2, "scoring": scorer("kl")}
+        of_folds = cross_validate(line, X, D, params={"sample_weight": weight}, **kept)
+        without = cross_validate(line, X, D, **kept)
+    scaled = StandardScaler().fit_transform(X)
+    direct = model.fit(scaled, D, sample_weight=weight).predict(scaled)
+    np.testing.assert_array_equal(routed, direct)
+    assert (of_folds["test_score"] < 0).all()
+    assert (of_folds["test_score"] != without["test_score"]).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -141,7 +167,12 @@ def test_a_fit_that_fails_leaves_it_unfitted(name, monkeypatch):
 LACKING = """
 import sys
 
-sys.modules["{package}"] = None
+class Lacking:
+    def find_spec(self, name, *_):
+        if name == "{package}":
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, Lacking())
 import numpy as np
 from scipy.sparse import csr_array
 from ldl import {name}
@@ -204,6 +235,31 @@ def test_notebooks_show_a_diagram_with_parameters():
     shown = make_pipeline(StandardScaler(), ldl.SABFGS(max_iter=7))._repr_html_()
     assert "SABFGS(max_iter=7)" in shown
     assert "SABFGS(max_iter=7)" in ldl.SABFGS(max_iter=7)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in IMAGES or find_spec("torch")]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_tells_how_it_goes_where_it_is_asked_to_and_else_nothing(name, capsys):
+    X, D = images(12) if name in IMAGES else sample(n=24)
+    silent = cheap(name, **seed(name)).fit(X, D).predict(X)
+    assert capsys.readouterr().out == ""
+    model = cheap(name, **seed(name), verbose=True)
+    np.testing.assert_array_equal(model.fit(X, D).predict(X), silent)
+    told = capsys.readouterr().out.splitlines()
+    assert told
+    assert all(line.startswith(f"{name}: ") for line in told)
+
+
+def test_what_is_chosen_is_told_once_for_all_trials(capsys):
+    X, D = sample(n=60)
+    model = ldl.SABFGS(alpha="auto", verbose=True).fit(X, D)
+    told = capsys.readouterr().out.splitlines()
+    chosen = ", ".join(f"{name}={value!r}" for name, value in model.auto_.items())
+    assert told[0] == "SABFGS: 60 rows, 6 features, 4 labels"
+    assert [line for line in told if "chose" in line] == [f"SABFGS: chose {chosen}"]
+    assert told[-1].startswith("SABFGS: fitted in ")
 
 
 # ---------------------------------------------------------------------- weights, importances
@@ -314,7 +370,7 @@ def test_set_params_of_a_step_and_representation():
     line = make_pipeline(StandardScaler(), ldl.SABFGS(max_iter=7)).set_params(sabfgs__alpha=0.5)
     assert repr(line[-1]) == "SABFGS(alpha=0.5, max_iter=7)"
     assert repr(clone(line)[-1]) == repr(line[-1])
-    with pytest.raises(ValueError, match="SABFGS has no parameter 'depth'"):
+    with pytest.raises(ValueError, match="Invalid parameter 'depth' for estimator SABFGS"):
         line.set_params(sabfgs__depth=3)
 
 

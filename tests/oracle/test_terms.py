@@ -101,7 +101,7 @@ def test_signs_are_settled_where_the_fit_with_correlations_ends():
 @pytest.mark.parametrize("kind", [LDLLRR, LDLLC, LDLDPA])
 def test_without_its_term_each_is_sa_bfgs_with_the_same_penalty(kind):
     X, D = softmax_problem(n=50)
-    weights = {name: 0.0 for name in kind._parameter_names() if name.endswith("_weight")}
+    weights = {name: 0.0 for name in kind._get_param_names() if name.endswith("_weight")}
     model = kind(**weights, alpha=2.0, tol=1e-12, mean_share=None).fit(X, D)
     plain = SABFGS(alpha=2.0, tol=1e-12, mean_share=None).fit(X, D)
     np.testing.assert_allclose(model.predict(X), plain.predict(X), atol=1e-7)

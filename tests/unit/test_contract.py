@@ -62,7 +62,7 @@ def distinct(names: list[str]) -> list[str]:
 
 def build(name: str, **parameters: Any) -> LDLEstimator:
     kind = PROJECT.method(name).kind
-    known = kind._parameter_names()
+    known = kind._get_param_names()
     cheaper = SMALL if name in IMAGES else CHEAPER | STEPS.get(kind.__name__, {})
     if kind is MSLP:  # of the settings that it tries, some
         tried = PROJECT.method(name).parameters.items()
@@ -160,7 +160,7 @@ def keeps(name: str, rule: checks.Rule) -> None:
 def test_a_method_of_each_class_keeps_every_rule(name, rule):
     if name in EXEMPT.get(rule.id, {}):
         pytest.skip(EXEMPT[rule.id][name])
-    if rule.id == "n_jobs" and "n_jobs" not in PROJECT.method(name).kind._parameter_names():
+    if rule.id == "n_jobs" and "n_jobs" not in PROJECT.method(name).kind._get_param_names():
         pytest.skip("has no n_jobs")
     keeps(name, rule)
 

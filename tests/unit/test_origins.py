@@ -23,7 +23,7 @@ ANSWERING = sorted(
 @pytest.mark.parametrize("method", ANSWERING)
 def test_every_parameter_of_a_method_with_printed_rows_has_an_origin(method: str) -> None:
     value = PROJECT.method(method)
-    parameters = set(value.kind._parameter_names())
+    parameters = set(value.kind._get_param_names())
     said = [*value.origins.print, *(n for names in value.origins.named.values() for n in names)]
     assert set(said) <= parameters | {"scaling"}, "misspelt"
     named = {part.partition("=")[0] for part in method.partition("@")[2].split(",")}

@@ -9,7 +9,7 @@ from tests.unit.judged import PROJECT
 
 OWN_DEFAULTS = ("SABFGS", "LDLHR", "CPNN", "LDSVR", "PTBayes")
 """Classes whose defaults are not those of papers and releases."""
-SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form"}
+SAME_EVERYWHERE = {"random_state", "solver", "kernel", "form", "verbose"}
 """Their defaults are the papers' and the library's."""
 
 
@@ -28,7 +28,7 @@ METHODS = [m for m in PROJECT.method_ids if named(m)[0] in OWN_DEFAULTS]
 @pytest.mark.parametrize("method", METHODS)
 def test_yaml_names_every_setting_that_the_library_may_choose_otherwise(method):
     kind, names = named(method)
-    decisive = set(getattr(ldl, kind)._parameter_names()) - SAME_EVERYWHERE
+    decisive = set(getattr(ldl, kind)._get_param_names()) - SAME_EVERYWHERE
     assert decisive <= names
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 
 from ldl._parameters import FITS, class_at
 from ldl._self_tuned import SelfTuned
@@ -131,9 +133,6 @@ def _fitted(regressor: Any, X: np.ndarray, D: np.ndarray, seed: int) -> Any:
 
 def _knows_many_targets(regressor: Any) -> bool:
     """Ask scikit-learn's tags; a regressor of no kin to scikit-learn is taken to know them."""
-    from sklearn.base import BaseEstimator
-    from sklearn.utils import get_tags
-
     if not isinstance(regressor, BaseEstimator):
         return True
     return bool(get_tags(regressor).target_tags.multi_output)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ldl._parameters import FITS, Count, Positive
 from ldl._self_tuned import SelfTuned
@@ -136,8 +137,6 @@ def _constant() -> Any:
 def _quiet() -> Iterator[None]:
     """Keep back warnings that the iterations were used up: a stated number of them is meant."""
     import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

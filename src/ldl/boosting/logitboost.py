@@ -18,7 +18,7 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Count, Factor, Options
-from ldl._tempered import AUTO, Held, Tempered, best_share, mixed, settled_share
+from ldl._tempered import AUTO, Held, Tempered, best_share, mean_distribution, mixed, settled_share
 from ldl.base import dense
 from ldl.linear._softmax import softmax_rows
 
@@ -118,6 +118,7 @@ class _Boosting(Tempered):
             best = first_best(np.array(curve), lower)
             if automatic and best == len(curve) - 1:
                 last = held, share
+            self._say(f"round {len(curve)}: held-out {self.select_by} {curve[-1]:.4f}")
         if automatic:
             self.auto_["mean_share"] = settled_share(*last)
         self.validation_curve_ = np.array(curve)
@@ -412,7 +413,7 @@ class _Watched:
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
             _add(self.X, _alone(tree), part)
         P = softmax_rows(self.ensemble.model._scores(self.outputs))
-        return self.D, P, self.ensemble.D.mean(axis=0)
+        return self.D, P, mean_distribution(self.ensemble.D)
 
 
 def _parts(outputs: np.ndarray, trees: list[Any]) -> list[np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import split
 from ldl._parameters import Count, Interval, NotNegative, Options, Part, Positive
-from ldl._tempered import AUTO, Tempered, best_share, settled_share
+from ldl._tempered import AUTO, Tempered, best_share, mean_distribution, settled_share
 from ldl.base import child_seeds
 from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
@@ -196,12 +196,13 @@ class LDLDF(Tempered):
             unseen.append(mean_of(L))
             P = mean_of(Z) if self.judge_on == "reused" else unseen[-1]
             self.performance_.append(self._performance(P, truth))
+            self._say(f"layer {len(unseen)}: {self.measure} {self.performance_[-1]:.4f}")
             return rule.stops_after(self.performance_[-1])
 
         stopped = self._grow(plan, X[inside], D[inside], seeds, stops)
         kept = len(self.layers_) if self.output_layer == "last" else rule.best_layer
         if self.mean_share == AUTO:
-            answers = [(truth, unseen[kept - 1], D[inside].mean(axis=0))]
+            answers = [(truth, unseen[kept - 1], mean_distribution(D[inside]))]
             self.auto_["mean_share"] = settled_share(answers, best_share(answers))
         if self.output_layer == "refitted" and len(held):
             self._grow(plan, X, D, seeds[:kept])

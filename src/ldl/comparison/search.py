@@ -16,7 +16,7 @@ import numpy as np
 
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
-from ldl._tempered import Tempered, mixed
+from ldl._tempered import Tempered, mean_distribution, mixed
 from ldl.base import copy_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _tried(contender: Contender, task: Task, splits: Splits, setting: Setting) -
     means, answers = [], []
     for inside, held in splits:
         answers.append(copy_of(model).fit(task.X[inside], task.D[inside]).predict(task.X[held]))
-        means.append(np.broadcast_to(task.D[inside].mean(axis=0), answers[-1].shape))
+        means.append(np.broadcast_to(mean_distribution(task.D[inside]), answers[-1].shape))
     P, M = np.concatenate(answers), np.concatenate(means)
     losses = np.array([task.loss(task.D[rows], mixed(P, M, share)) for share in shares])
     best = first_best(losses, lower_is_better=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ldl.deep._pixels import Window
     from ldl.deep._training import Targets, TrainingSettings
 
-_NOT_DECIDING = ("device", "mixed_precision", "readers")
+_NOT_DECIDING = ("device", "mixed_precision", "readers", "verbose")
 """Parameters that say where and how fast, so that a training may go on with others."""
 
 
@@ -225,6 +225,7 @@ class ImageEstimator(LDLEstimator):
             window,
             hardware,
             seed,
+            self._say,
         )
         training.run()
         self.head_.to(torch.device("cpu"))

@@ -100,6 +100,8 @@ class Training:
         Device, precision, threads and processes.
     seed : int
         Seed of everything random.
+    say : callable, optional
+        Hears a line after every few steps.
     """
 
     def __init__(
@@ -112,10 +114,11 @@ class Training:
         window: Window,
         hardware: Hardware,
         seed: int,
+        say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.network, self.head, self.images = network, head, images
         self.settings, self.window, self.hardware = settings, window, hardware
-        self.seed = seed
+        self.seed, self.say = seed, say
         self.order = Order(images.shape[0], settings.batch_size, seed)
         if self.order.size % hardware.ranks.count:
             raise ValueError(
@@ -154,10 +157,16 @@ class Training:
                     if self.step % REPORT_STEPS == 0 or self.step == settings.max_iter:
                         self.latest = meter.read(outputs, index)
                         watch.report(self.step, self.latest)
+                        if not ranks.own:
+                            self.say(self._told())
                     if time.monotonic() - kept >= KEEP_SECONDS:
                         watch.keep(self.state())
                         kept = time.monotonic()
         self.network.cpu().eval()
+
+    def _told(self) -> str:
+        values = (f"{name} {value:.4g}" for name, value in self.latest.items())
+        return f"{self.step} of {self.settings.max_iter} mini-batches: {', '.join(values)}"
 
     def _step(self, pixels: Tensor) -> tuple[Tensor | None, Outputs, Tensor]:
         """Train on one batch; return its loss, the network's outputs and its row numbers."""

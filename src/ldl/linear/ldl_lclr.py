@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ldl._parameters import Count, NotNegative, Positive
 from ldl.linear._softmax import softmax_columns
@@ -124,7 +125,6 @@ class LDLLCLR(TermModel):
     def _distances(self, X: np.ndarray, D: np.ndarray) -> np.ndarray:
         """Return the squared distances of labels, added up over clusters of rows."""
         from sklearn.cluster import KMeans
-        from sklearn.exceptions import ConvergenceWarning
 
         most = min(self.n_clusters, len(X))
         with warnings.catch_warnings():  # fewer different rows than clusters do no harm

@@ -143,6 +143,7 @@ class LinearForest:
                     f.slow_down(model.drop_factor)
             if iteration % model.leaf_batches == 0 or iteration == model.max_iter:
                 self._update_leaves(queue)
+                model._say(f"{iteration} of {model.max_iter} mini-batches")
                 if model.queue_batches is None:
                     queue.clear()
                 if after_leaf_step(iteration):

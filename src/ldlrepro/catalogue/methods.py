@@ -333,7 +333,7 @@ class Method(Value):
             (self.grid, f"{self.shown_file}: grid"),
             (overrides, f"method '{self.id}'"),
         ):
-            _check_names(kind.__name__, kind._parameter_names(), names, where)
+            _check_names(kind.__name__, kind._get_param_names(), names, where)
         fixed = {name: value for name, value in self.parameters.items() if name not in self.grid}
         model = kind(**copy.deepcopy({**fixed, **overrides}))
         if kind.accepts_images and (weights := getattr(model, "weights", None)):

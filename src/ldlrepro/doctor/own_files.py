@@ -133,7 +133,7 @@ def _check_settings(method: Method) -> Iterator[Finding]:
     yield Finding(method.id, GOOD, "its file, its class and the names of its parameters")
 
     def build(**parameters: Any) -> Any:
-        known = method.kind._parameter_names()
+        known = method.kind._get_param_names()
         wanted = {"random_state": SEED, **parameters}
         return method.estimator(**{key: v for key, v in wanted.items() if key in known})
 

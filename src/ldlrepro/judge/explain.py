@@ -40,7 +40,7 @@ from ldlrepro.judge.verdicts import (
     percent,
 )
 
-PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256"}
+PLUMBING = {"random_state", "n_jobs", "device", "readers", "sha256", "verbose"}
 """Parameters that say nothing of a method, so that nobody has to say where they come from."""
 CODE = "the original code"
 OURS, OPEN = "our choice", "our choice, see open points"

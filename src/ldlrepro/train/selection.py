@@ -67,7 +67,7 @@ def run_fold(
     done, done_cpu = time.perf_counter(), time.process_time()
     return Fitted(
         predictions=predictions,
-        params=model.get_params(),
+        params={k: v for k, v in model.get_params().items() if k != "verbose"},
         selection=selection,
         diagnostics={"renormalised": model.renormalised_, **getattr(model, "diagnostics_", {})},
         fit_s=fitted - start,
