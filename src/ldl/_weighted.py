@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
 
 from ldl._scale import Scale
 from ldl._self_tuned import Candidate, SelfTuned
@@ -61,6 +62,16 @@ class WeightedRows(WeightedSelfTuned):
         if self._scale is not None and weight is not None:
             self._scale = WeightedScale(dense(X), weight)
         return super()._scaled(X)
+
+
+def weights_for(estimator: Any, weight: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Return what else the fit of somebody's estimator gets; refuse what it cannot take."""
+    if weight is None:
+        return {}
+    if not has_fit_parameter(estimator, "sample_weight"):
+        kind = type(estimator).__name__
+        raise ValueError(f"sample_weight must be None: the fit of {kind} takes no weights")
+    return {"sample_weight": weight}
 
 
 class WeightedScale(Scale):

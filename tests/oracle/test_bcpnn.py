@@ -28,7 +28,7 @@ def test_gradient_equals_central_differences():
     network = BinaryNetwork(3, 4, 3)
 
     def loss(flat):
-        P, gradient = network.gradient(flat, X, D)
+        P, gradient = network.gradient(flat, X, D, np.ones(len(D)))
         return -(D * np.log(P)).sum(), gradient
 
     check_gradient(loss, np.random.default_rng(1).normal(size=network.size))

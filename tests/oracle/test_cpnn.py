@@ -29,7 +29,7 @@ def differences(net: Network, weights: np.ndarray, X: np.ndarray, D: np.ndarray)
 def test_gradient_equals_central_differences():
     X, D = data()
     net, weights = network()
-    gradient = net.gradient(weights, X, D)[1]
+    gradient = net.gradient(weights, X, D, np.ones(len(D)))[1]
     np.testing.assert_allclose(gradient, differences(net, weights, X, D), rtol=1e-6, atol=1e-7)
 
 
@@ -37,7 +37,7 @@ def test_gradient_and_prediction_equal_the_loop_over_rows_and_labels():
     X, D = data()
     net, weights = network()
     w, u, b, o = net.parts(weights)
-    P, gradient = net.gradient(weights, X, D)
+    P, gradient = net.gradient(weights, X, D, np.ones(len(D)))
     H = np.empty((30, 3, 5))
     for i in range(30):
         for j in range(3):

@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Interval, Positive
-from ldl._self_tuned import Grid, SelfTuned
+from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import WeightedRows
 from ldl.base import to_simplex
 
 _JITTER = 1e-14
@@ -19,7 +20,7 @@ _RELATIVE_JITTER = 1e-9
 
 
 @dataclass(eq=False, repr=False)
-class PTBayes(SelfTuned):
+class PTBayes(WeightedRows):
     """Bayes' rule with a Gaussian for each label (PT-Bayes).
 
     Problem transformation: a row with the label degrees D_1, ..., D_c becomes c rows of one label
@@ -96,7 +97,8 @@ class PTBayes(SelfTuned):
     candidates: ClassVar[Grid] = {"worth": (3.0, 1.0, 10.0, 30.0, 100.0)}
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        mass = D / len(D)
+        weight = self._weight(len(D))
+        mass = D / len(D) if weight is None else D * (weight / weight.sum())[:, None]
         if self.transformation == "resample":
             # Drawing (row, label) pairs one by one is one draw of how often each pair comes up.
             generator = np.random.default_rng(self.random_state)

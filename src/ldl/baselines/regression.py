@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from ldl._parameters import FITS, class_at
-from ldl._self_tuned import SelfTuned
+from ldl._weighted import WeightedRows, weights_for
 from ldl.base import child_seeds, copy_of, seed_unset
 
 
-class RegressorMethod(SelfTuned):
+class RegressorMethod(WeightedRows):
     """Base of methods that leave the work to a regressor with ``fit`` and ``predict``.
 
     A subclass stores its parameters and writes ``_regressor``, which returns a new regressor. One
@@ -58,7 +58,8 @@ class RegressorMethod(SelfTuned):
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         seed = child_seeds(getattr(self, "random_state", None), 1)[0]
         # A copy, because some regressors keep the rows that they were given.
-        self.regressor_ = _fitted(self._regressor(), X.copy(), D, seed)
+        weight = self._weight(len(D))
+        self.regressor_ = _fitted(self._regressor(), X.copy(), D, seed, weight)
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
         predicted = np.asarray(self.regressor_.predict(X), dtype=np.float64)
@@ -120,14 +121,17 @@ class Regression(RegressorMethod):
         return copy_of(self.regressor)
 
 
-def _fitted(regressor: Any, X: np.ndarray, D: np.ndarray, seed: int) -> Any:
+def _fitted(
+    regressor: Any, X: np.ndarray, D: np.ndarray, seed: int, weight: np.ndarray | None
+) -> Any:
     """Fit a regressor, one for each label where it needs that, and give it its seed."""
+    weights = weights_for(regressor, weight)
     if not _knows_many_targets(regressor):
         from sklearn.multioutput import MultiOutputRegressor
 
         regressor = MultiOutputRegressor(regressor)
     seed_unset(regressor, seed)
-    regressor.fit(X, D)
+    regressor.fit(X, D, **weights)
     return regressor
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ldl._parameters import FITS, Count, Positive
-from ldl._self_tuned import SelfTuned
+from ldl._weighted import WeightedRows, weights_for
 from ldl.base import child_seeds, copy_of, seed_unset
 
 _ITERATIONS = {"lr": 100, "svm": 1000}
 
 
 @dataclass(eq=False, repr=False)
-class SingleLabelClassifier(SelfTuned):
+class SingleLabelClassifier(WeightedRows):
     """Classifier of a single label, which gets the whole degree.
 
     Of a row's distribution the classifier learns one label only, the highest or one that is drawn.
@@ -91,7 +91,7 @@ class SingleLabelClassifier(SelfTuned):
         self.classifier_ = _constant() if nothing_to_learn else self._new_classifier(seed)
         named = isinstance(self.classifier, str)
         with _quiet() if named else nullcontext():
-            self.classifier_.fit(X, places)
+            self.classifier_.fit(X, places, **weights_for(self.classifier_, self._weight(len(D))))
         if named and hasattr(self.classifier_, "n_iter_") and self.classifier in _ITERATIONS:
             self.diagnostics_["iterations"] = int(np.max(self.classifier_.n_iter_))
 

@@ -29,8 +29,8 @@ def predictions(of_rows, of_labels, out, P):
 
 
 @cached
-def slopes(of_rows, of_labels, out, D, P, errors, by_out, by_label):
-    """Write predictions into P, and the slopes of the cross entropy of P to D.
+def slopes(of_rows, of_labels, out, D, weight, P, errors, by_out, by_label):
+    """Write predictions into P, and the slopes of the weighted cross entropy of P to D.
 
     ``errors`` (hidden x rows) gets the slopes by the units' inputs, ``by_label`` (labels x hidden x
     ROWS) their sums over rows, both but for the weight of the unit; ``by_out`` (hidden x ROWS) gets
@@ -45,7 +45,7 @@ def slopes(of_rows, of_labels, out, D, P, errors, by_out, by_label):
         total[:] = 0.0
         for y in range(labels):
             for r in range(rows):
-                F[y, r] = P[start + r, y] - D[start + r, y]
+                F[y, r] = weight[start + r] * (P[start + r, y] - D[start + r, y])
             for k in range(hidden):
                 for r in range(rows):
                     first = F[y, r] * H[y, k, r]

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, Positive
-from ldl._self_tuned import Grid, SelfTuned
+from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import WeightedRows
 from ldl.base import dense
 from ldl.linear._softmax import softmax_rows
 
@@ -55,13 +56,17 @@ class Layers:
         return activations
 
     def gradient(
-        self, parameters: list[np.ndarray], X: Any, D: np.ndarray
+        self, parameters: list[np.ndarray], X: Any, D: np.ndarray, weight: Any = 1.0
     ) -> tuple[float, list[np.ndarray]]:
-        """Return the mean squared error over rows and labels, and its gradient."""
+        """Return the mean squared error over rows and labels, and its gradient.
+
+        ``weight`` holds a column of weights with mean 1; or all rows count alike.
+        """
         activations = self.forward(parameters, X)
         E = activations[-1] - D
-        error = float(np.vdot(E, E)) / E.size
-        delta = E * (2.0 / E.size)
+        weighted = E * weight
+        error = float(np.vdot(E, weighted)) / E.size
+        delta = weighted * (2.0 / E.size)
         if self.output == "softmax":
             P = activations[-1]
             delta = P * (delta - np.einsum("ij,ij->i", P, delta)[:, None])
@@ -76,7 +81,7 @@ class Layers:
 
 
 @dataclass(eq=False, repr=False)
-class AABP(SelfTuned):
+class AABP(WeightedRows):
     """Feed-forward network trained by back-propagation (AA-BP).
 
     Algorithm adaptation: tanh layers and an output unit for each label. Gradient descent on all
@@ -161,10 +166,12 @@ class AABP(SelfTuned):
         parameters = layers.start(self.init, np.random.default_rng(self.random_state))
         self.layers_ = layers
         self.parameters_ = parameters  # which epochs change in place
+        given = self._weight(len(D))
+        weight = 1.0 if given is None else (given / given.mean())[:, None]
         stopped = "max_iter"
         epochs = 0
         while epochs < self.max_iter and stopped == "max_iter":
-            error, gradients = layers.gradient(parameters, X, D)
+            error, gradients = layers.gradient(parameters, X, D, weight)
             epochs += 1
             if error < self.goal:
                 stopped = "goal"

@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, Interval
-from ldl._self_tuned import Grid, SelfTuned
+from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import WeightedRows
 
 _LARGEST_EXPONENT = 700.0
 _TINY = np.finfo(np.float64).tiny
@@ -67,9 +68,14 @@ class Network:
         return P
 
     def gradient(
-        self, flat: np.ndarray, X: Any, D: np.ndarray, released: bool = False
+        self,
+        flat: np.ndarray,
+        X: Any,
+        D: np.ndarray,
+        weight: np.ndarray,
+        released: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return predictions, and the gradient of the summed cross entropy.
+        """Return predictions, and the gradient of the weighted sum of the rows' cross entropies.
 
         ``released`` weighs each hidden unit's error by the sum of all output weights in place of
         its own, as the published code does by summing over the wrong axis.
@@ -82,7 +88,7 @@ class Network:
         errors = np.empty((self.hidden, len(D)))
         by_out = np.zeros((self.hidden, ROWS))
         by_label = np.zeros((D.shape[1], *by_out.shape))
-        slopes(*self._exponentials(flat, X), o, D, P, errors, by_out, by_label)
+        slopes(*self._exponentials(flat, X), o, D, weight, P, errors, by_out, by_label)
         gradient = np.empty(self.size)
         into_w, into_u, into_b, into_o = self.parts(gradient)
         into_w[:] = np.asarray(X.T @ errors.T)
@@ -121,7 +127,7 @@ def _exponential(parts: np.ndarray) -> np.ndarray:
 
 
 @dataclass(eq=False, repr=False)
-class CPNN(SelfTuned):
+class CPNN(WeightedRows):
     """Conditional probability neural network, for ordered labels such as ages (CPNN).
 
     A network with one layer of sigmoid units takes the features x and the label y as a number 1, 2,
@@ -200,15 +206,18 @@ class CPNN(SelfTuned):
         rprop = Rprop(smallest=self.smallest_step)
         steps, previous = rprop.start(network.size)
         released = self.hidden_gradient == "as_released"
+        given = self._weight(len(D))
+        weight = np.ones(len(D)) if given is None else given
         self.network_ = network
         self.coef_ = weights  # which epochs change in place
         for epoch in range(self.max_iter):
-            P, gradient = network.gradient(weights, X, D, released)
+            P, gradient = network.gradient(weights, X, D, weight, released)
             rprop.move(weights, gradient, steps, previous)
             self._tell(epoch + 1)
+        logs = weight[:, None] * D * np.log(np.maximum(P, _TINY))
         self.diagnostics_ = {
             "epochs": self.max_iter,
-            "loss_before_last_epoch": float(-(D * np.log(np.maximum(P, _TINY))).sum()),
+            "loss_before_last_epoch": float(-logs.sum()),
             "largest_weight": float(np.abs(weights).max()),
         }
 
