@@ -49,9 +49,7 @@ class WeightedRows(WeightedSelfTuned):
     def _learn(self, X: Any, D: np.ndarray) -> None:
         weight = self._weight(len(D))
         if weight is not None:
-            kept = weight > 0
-            if kept.sum() < 2:
-                raise ValueError("sample_weight must be above zero for two rows at least")
+            kept = rows_that_count(weight)
             X, D, weight = X[kept], D[kept], weight[kept]
             self._sample_weight = None if (weight == 1).all() else weight
         super()._learn(X, D)
@@ -62,6 +60,14 @@ class WeightedRows(WeightedSelfTuned):
         if self._scale is not None and weight is not None:
             self._scale = WeightedScale(dense(X), weight)
         return super()._scaled(X)
+
+
+def rows_that_count(weight: np.ndarray) -> np.ndarray:
+    """Return which rows have a weight above zero; refuse a single one."""
+    kept = weight > 0
+    if kept.sum() < 2:
+        raise ValueError("sample_weight must be above zero for two rows at least")
+    return kept
 
 
 def weights_for(estimator: Any, weight: np.ndarray | None) -> dict[str, np.ndarray]:

@@ -47,6 +47,7 @@ COPIES = {
     **dict.fromkeys(("RFRegression", "RFStar", "StructRF"), "of copies others are drawn"),
     "LogRatioRegression": "a row that is left out has copies",
     "AAKNN": "copies are neighbours, too",
+    **dict.fromkeys(("LDLogitBoost", "AOSOLDLogitBoost"), "leaves hold five rows, copies or not"),
 }
 CANNOT_APPLY: dict[str, dict[str, str]] = {
     **{check: {KINDS[0]: ONE_COLUMN} for check in ONLY_THE_FIRST},

@@ -19,7 +19,8 @@ from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Count, Factor, Options
 from ldl._tempered import AUTO, Held, Tempered, best_share, mean_distribution, mixed, settled_share
-from ldl.base import dense
+from ldl._weighted import rows_that_count
+from ldl.base import Weighted, dense
 from ldl.linear._softmax import softmax_rows
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ Mapping = Callable[[Callable[[np.ndarray], Any], Iterable[np.ndarray]], Iterable
 
 
 @dataclass(eq=False, repr=False)
-class _Boosting(Tempered):
+class _Boosting(Weighted, Tempered):
     """Base of both: rounds of Newton steps on F, where P = softmax(F).
 
     The loss is the sum of KL(D || P) over the rows. First the number of rounds is chosen: it has
@@ -79,6 +80,15 @@ class _Boosting(Tempered):
     def _fit(self, X: Any, D: np.ndarray) -> None:
         self._boost(X, D, map)
 
+    def _learn(self, X: Any, D: np.ndarray) -> None:
+        weight = self._weight(len(D))
+        if weight is not None:  # rows of no weight would count in leaves
+            kept = rows_that_count(weight)
+            X, D, weight = X[kept], D[kept], weight[kept]
+            self._sample_weight = weight
+        super()._learn(X, D)
+        self.mean_ = mean_distribution(D, weight)
+
     def _boost(self, X: Any, D: np.ndarray, mapping: Mapping) -> None:
         """Fit; ``mapping`` grows the trees of a round."""
         self.validation_curve_ = np.zeros(0)
@@ -89,7 +99,7 @@ class _Boosting(Tempered):
         memory = _Memory()
         if self.n_iter_no_change is not None and X.shape[0] > 2:
             self._choose_rounds(X, D, mapping, memory)
-        ensemble = _Ensemble(self, X, D, memory)
+        ensemble = _Ensemble(self, X, D, memory, self._weight(len(D)))
         for _ in range(self.n_iter_):
             ensemble.advance(mapping)
         from ldl.forests._prediction import join
@@ -106,7 +116,11 @@ class _Boosting(Tempered):
     def _choose_rounds(self, X: Any, D: np.ndarray, mapping: Mapping, memory: _Memory) -> None:
         """Set the number of rounds, and maybe the share of the mean, by scores of held-out rows."""
         splits = holdouts(X.shape[0], _HELD_OUT, _ROWS_TO_SCORE, self.random_state)
-        watched = [_Watched(_Ensemble(self, X[a], D[a], memory), X[b], D[b]) for a, b in splits]
+        weight = self._weight(len(D))
+        watched = []
+        for a, b in splits:
+            kept = None if weight is None else weight[a]
+            watched.append(_Watched(_Ensemble(self, X[a], D[a], memory, kept), X[b], D[b]))
         curve: list[float] = []
         lower = metrics.BETTER[self.select_by] == "lower"
         measured, automatic = partial(metrics.measure, self.select_by), self.mean_share == AUTO
@@ -366,11 +380,18 @@ class AOSOLDLogitBoost(_Boosting):
 class _Ensemble:
     """The trees grown so far, and the sums of their outputs for the training rows."""
 
-    def __init__(self, model: _Boosting, X: Any, D: np.ndarray, memory: _Memory) -> None:
+    def __init__(
+        self,
+        model: _Boosting,
+        X: Any,
+        D: np.ndarray,
+        memory: _Memory,
+        weight: np.ndarray | None,
+    ) -> None:
         from ldl.boosting._bins import make_bins
 
         self.model = model
-        self.D = D
+        self.D, self.weight = D, weight
         self.bins = make_bins(X, _BINS)
         self.memory = memory
         self.outputs = np.zeros_like(D)
@@ -380,6 +401,8 @@ class _Ensemble:
         """Grow the trees of one more round, and return them in the order of the labels."""
         P = softmax_rows(self.model._scores(self.outputs))
         statistics = self.model._statistics(self.D, P)
+        if self.weight is not None:
+            statistics = [part * self.weight[:, None] for part in statistics]
         trees = list(mapping(partial(self.model._grow, self.bins, memory=self.memory), statistics))
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
             part += tree.leaves[tree.leaf_of]
@@ -413,7 +436,7 @@ class _Watched:
         for tree, part in zip(trees, _parts(self.outputs, trees), strict=True):
             _add(self.X, _alone(tree), part)
         P = softmax_rows(self.ensemble.model._scores(self.outputs))
-        return self.D, P, mean_distribution(self.ensemble.D)
+        return self.D, P, mean_distribution(self.ensemble.D, self.ensemble.weight)
 
 
 def _parts(outputs: np.ndarray, trees: list[Any]) -> list[np.ndarray]:
