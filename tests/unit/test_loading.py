@@ -7,7 +7,7 @@ from tests.unit.judged import PROJECT
 
 
 def test_overrides_beat_the_yaml_and_grid_parameters_keep_the_class_default():
-    plain = {"standardise": False, "mean_share": None}
+    plain = {"standardise": False, "mean_share": None, "verbose": False}
     assert PROJECT.method("aa_knn").estimator().get_params() == {"n_neighbors": 4, **plain}
     nine = PROJECT.method("aa_knn").estimator(n_neighbors=9)
     assert nine.get_params() == {"n_neighbors": 9, **plain}
