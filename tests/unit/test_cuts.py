@@ -84,6 +84,15 @@ def test_the_reference_is_the_same_before_and_after_another_cut(uncut, monkeypat
     assert written("cut") == before
 
 
+def test_pieces_of_an_old_cut_count_beside_those_that_are_of_today_s(uncut, monkeypatch):
+    for part in ("0-1", "2-3"):
+        run_unit(uncut.job(folds=part))
+    uncut.job(folds="0-3").record.unlink()
+    cut(monkeypatch, (0, 1), (2, 2), (3, 3))
+    (found,) = local(uncut)
+    assert [row.fold for row in found.rows] == [0, 1, 2, 3]
+
+
 def test_of_several_old_cuts_every_fold_counts_once_and_settings_are_not_mixed(uncut, monkeypatch):
     run_unit(uncut.job(folds="1-3"))
     cut(monkeypatch, *((n, n) for n in range(4)))

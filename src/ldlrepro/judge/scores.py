@@ -173,8 +173,10 @@ class Scorer:
         found = {}
         for unit in units:
             paths = [chunk.record(self.workspace.results) for chunk in self.plan.chunks(unit)]
-            present = {path: _rows(path) for path in paths if path.is_file()}
-            present = present or _of_another_cut(paths[0].parent)
+            if all(path.is_file() for path in paths):
+                present = {path: _rows(path) for path in paths}
+            else:
+                present = _of_any_cut(paths[0].parent)
             current = {path: rows for path, rows in present.items() if self._is_current(rows)}
             if current:
                 found[unit.key] = self.score(unit, current)
@@ -294,8 +296,8 @@ def _again(path: Path) -> str:
     )
 
 
-def _of_another_cut(folder: Path) -> dict[Path, list[FoldRow]]:
-    """Return records of a unit that was cut into other chunks when it was run; every fold once."""
+def _of_any_cut(folder: Path) -> dict[Path, list[FoldRow]]:
+    """Return records of a unit, into whatever chunks its folds were cut; every fold once."""
     paths = sorted(folder.glob("folds_*.parquet"), key=lambda path: -path.stat().st_mtime)
     found: dict[Path, list[FoldRow]] = {}
     seen: dict[tuple[int, int], FoldRow] = {}
