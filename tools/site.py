@@ -170,7 +170,7 @@ def library() -> str:
         "# The library",
         "",
         "`pip install ./packages/ldl` brings `ldl`, which knows nothing of the workflow. Its",
-        "estimators are of scikit-learn's kind: `fit(X, D)`, `predict(X)`, `score`, `clone`.",
+        "estimators derive from scikit-learn's `BaseEstimator`: `fit(X, D)`, `predict(X)`, `clone`.",
     ]
     for family, paths in families().items():
         lines += ["", f"## [{title(family)}]({family}.md)", "", "| | |", "|---|---|"]
