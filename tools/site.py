@@ -27,6 +27,7 @@ ELSEWHERE = {
     "configuration.md": "config/README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changes.md": "CHANGELOG.md",
+    "library/changes.md": "packages/ldl/CHANGELOG.md",
 } | {
     f"papers/{note.parent.name}.md": note.relative_to(ROOT).as_posix()
     for note in sorted((ROOT / "papers").glob("*/note.md"))
