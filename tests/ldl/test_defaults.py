@@ -81,6 +81,17 @@ def test_the_mean_is_mixed_in_and_its_share_chosen_on_held_out_rows():
     assert AAKNN(5).fit(X, D).auto_["mean_share"] < 0.5
 
 
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in EXEMPT])
+@pytest.mark.filterwarnings("ignore")
+def test_a_label_that_no_training_row_has_gets_some_of_the_mean(name):
+    X, D = sample(n=60)
+    D[:, 1] = 0.0
+    D /= D.sum(axis=1, keepdims=True)
+    model = getattr(ldl, name)().fit(X, D)
+    assert model.mean_[1] == pytest.approx(0.5 / 60.5)
+    assert model.predict(X).min() > 0
+
+
 @pytest.mark.parametrize(
     "model",
     [
