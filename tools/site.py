@@ -9,9 +9,11 @@ from __future__ import annotations
 import os.path
 import pkgutil
 import re
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pandas as pd
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Link, Navigation, Section
@@ -39,6 +41,8 @@ EMPTY_CELL = re.compile(r"<th([^>]*)></th>")
 DIALOG = 'role="dialog"'
 INNER_MENU = re.compile(r'(<nav class="md-nav" data-md-level="2") aria-labelledby="\w+"')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
+ROUNDING = 1e-6
+"""Shares of a loss below which scores are equal."""
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 TITLES = {"metrics": "Measures", "datasets": "Data sets", "plot": "Pictures"}
 WEIGHTS = {
@@ -171,7 +175,7 @@ def library() -> str:
         "# The library",
         "",
         "`pip install ./packages/ldl` brings `ldl`, which knows nothing of the workflow. Its",
-        "estimators derive from scikit-learn's `BaseEstimator`: `fit(X, D)`, `predict(X)`, `clone`.",
+        "estimators derive from `sklearn.base.BaseEstimator`: `fit(X, D)`, `predict(X)`, `score`.",
     ]
     for family, paths in families().items():
         lines += ["", f"## [{title(family)}]({family}.md)", "", "| | |", "|---|---|"]
@@ -201,10 +205,30 @@ def facts() -> str:
 def estimators(family: str, paths: list[str]) -> str:
     """Return a page of directives, one for each estimator of a family."""
     lines = [f"# {title(family)}"]
+    lost = lost_by_default()
     for path in paths:
         shown = "[fit, predict, score]" if family == "base" else "false"
         lines += ["", f"::: {path}", f"    options: {{members: {shown}}}"]
+        if said := lost.get(path.rpartition(".")[2]):
+            lines += ["", said]
     return "\n".join(lines) + "\n"
+
+
+@cache
+def lost_by_default() -> dict[str, str]:
+    """Return what to say of estimators whose defaults lose to the training mean on some sets."""
+    table = pd.read_csv(ROOT / "docs" / "defaults.csv")
+    table["excess"] = table["kl"] / table["kl of TrainMean"] - 1.0
+    sets = table["dataset"].nunique()
+    found = {}
+    for name, rows in table[table["excess"] > ROUNDING].groupby("method"):
+        found[str(name)] = (
+            f"By default it is worse than the training mean on {len(rows)} of [{sets} public sets]"
+            f"(../defaults.md#what-they-are-worth), by at most {rows['excess'].max():.2%}: "
+            f"{', '.join(sorted(rows['dataset']))}. Where features tell little, a gain on held-out "
+            "rows may be luck."
+        )
+    return found
 
 
 def title(family: str) -> str:

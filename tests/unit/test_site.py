@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import ldl
 from ldlrepro import cli
 from tests.site_pages import PLANTED, ROOT
@@ -37,6 +39,15 @@ def test_every_estimator_is_described_with_its_parameters(site):
             assert f'id="{module}.{name}"' in pages[module.split(".")[1]]
             assert f"#{module}.{name}" in pages["index"]
     assert "max_features" in pages["forests"]
+
+
+def test_estimators_that_lose_to_the_training_mean_by_default_say_so(site):
+    pages = "".join(page.read_text() for page in (site / "library").glob("*.html"))
+    table = (ROOT / "docs" / "defaults.md").read_text()
+    lost = re.findall(r"^\| \w+ \|.*\| ([1-9]\d*) of 20 \|", table, re.MULTILINE)
+    said = re.findall(r"worse than the training mean on (\d+) of", pages)
+    assert sorted(said) == sorted(lost)
+    assert lost
 
 
 def test_every_verb_is_described(site):
