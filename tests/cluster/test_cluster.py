@@ -100,7 +100,7 @@ def test_a_job_without_enough_memory_comes_back_with_more(flows, local):
     project = flows["hungry"].project
     finish(flows["hungry"].process)
     asked = [(job["MinMemoryNode"], job["JobState"] == "COMPLETED") for job in project.jobs()]
-    assert asked == [("350M", False), ("700M", True)]
+    assert asked == [("550M", False), ("1100M", True)]
     same_and_once(project, local, {})
 
 
