@@ -56,7 +56,9 @@ def test_what_was_measured_counts_with_a_margin(asked):
 
 
 def test_every_attempt_asks_for_twice_as_much(asked):
-    assert [asked(jobs.mem_mb, attempt=n) for n in (1, 2, 3)] == [950, 1900, 3800]
+    first = 700 + jobs.CLUSTER_MB
+    wanted = [first, 2 * first, 4 * first]
+    assert [asked(jobs.mem_mb, attempt=n) for n in (1, 2, 3)] == wanted
     assert [asked(jobs.minutes, attempt=n) for n in (1, 2, 3)] == [60, 120, 240]
 
 
