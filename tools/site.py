@@ -21,6 +21,7 @@ from mkdocs.structure.nav import Link, Navigation, Section
 import ldl
 from ldl import metrics
 from ldlrepro import cli
+from ldlrepro.arena.standings import TIED
 from ldlrepro.catalogue import Project
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,8 +42,6 @@ EMPTY_CELL = re.compile(r"<th([^>]*)></th>")
 DIALOG = 'role="dialog"'
 INNER_MENU = re.compile(r'(<nav class="md-nav" data-md-level="2") aria-labelledby="\w+"')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]*)(#[^)\s]*)?\)")
-ROUNDING = 1e-6
-"""Shares of a loss below which scores are equal."""
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 TITLES = {"metrics": "Measures", "datasets": "Data sets", "plot": "Pictures"}
 WEIGHTS = {
@@ -221,7 +220,7 @@ def lost_by_default() -> dict[str, str]:
     table["excess"] = table["kl"] / table["kl of TrainMean"] - 1.0
     sets = table["dataset"].nunique()
     found = {}
-    for name, rows in table[table["excess"] > ROUNDING].groupby("method"):
+    for name, rows in table[table["excess"] > 10.0**-TIED].groupby("method"):
         found[str(name)] = (
             f"By default it is worse than the training mean on {len(rows)} of [{sets} public sets]"
             f"(../defaults.md#what-they-are-worth), by at most {rows['excess'].max():.2%}: "

@@ -20,7 +20,7 @@ HOME = Path(ldl.__file__).parent
 MODULES = sorted(HOME.rglob("*.py"))
 HEAVY = {"numba", "torch", "xgboost", "matplotlib", "mlflow", "snakemake", "ldlrepro"}
 SCIKIT_LEARN = {"sklearn", "scipy", "joblib", "pandas"}
-"""What comes with scikit-learn's base of estimators; pandas where it is installed."""
+"""Packages that scikit-learn's base of estimators loads; pandas where it is installed."""
 # Of the standard library: whoever reads files, and who may.
 FILES = {"pathlib", "io", "shutil", "tempfile"}
 MAY_READ_FILES = {
