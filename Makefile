@@ -132,9 +132,10 @@ $(BENCH_READY): envs/bench.txt bench/compile_peer.py
 	$(BENCH_VENV)/bin/python bench/compile_peer.py
 	@touch $@
 
-# The site works from disk and from any static host. The variable hides an advertisement of mkdocs.
+# The sites work from disk and from any static host. The variable hides an advertisement of mkdocs.
 docs: setup
 	@$(RUN) NO_MKDOCS_2_WARNING=1 mkdocs build
+	@$(RUN) NO_MKDOCS_2_WARNING=1 mkdocs build -f packages/ldl/mkdocs.yml
 	@$(RUN) ldlrepro report --out results/site/report/index.html
 	@echo "Site: file://$(CURDIR)/results/site/index.html (or put the folder on a static host)"
 

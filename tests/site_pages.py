@@ -1,4 +1,4 @@
-"""The documentation site, built for tests."""
+"""The documentation sites, built for tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLANTED = ("nowhere.md", "numbers.md#no-such-part")
 
 
 def build_site(folder: Path) -> str:
-    """Build the site of a copy with planted links, warnings or not; return what was said."""
+    """Build both sites of a copy with planted links, warnings or not; return what was said."""
     project = folder.with_name("project_of_the_site")
     for name in ("docs", "config", "packages", "papers", "src", "tools"):
         shutil.copytree(ROOT / name, project / name)
@@ -22,13 +22,17 @@ def build_site(folder: Path) -> str:
         shutil.copy(ROOT / name, project / name)
     with open(project / "docs/faq.md", "a") as page:
         page.writelines(f"\n[there]({link})\n" for link in PLANTED)
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--no-strict", "--site-dir", str(folder)],
-        cwd=project,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+    said = ""
+    for config, place in (("mkdocs.yml", folder), ("packages/ldl/mkdocs.yml", folder / "library")):
+        options = ["--config-file", config, "--no-strict", "--site-dir", str(place)]
+        done = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", *options],
+            cwd=project,
+            env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said += done.stderr
+    return said

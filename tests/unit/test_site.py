@@ -37,7 +37,7 @@ def test_every_estimator_is_described_with_its_parameters(site):
     for module, names in ldl._FAMILIES.items():
         for name in names:
             assert f'id="{module}.{name}"' in pages[module.split(".")[1]]
-            assert f"#{module}.{name}" in pages["index"]
+            assert f"#{module}.{name}" in pages["estimators"]
     assert "max_features" in pages["forests"]
 
 
@@ -48,6 +48,14 @@ def test_estimators_that_lose_to_the_training_mean_by_default_say_so(site):
     said = re.findall(r"worse than the training mean on (\d+) of", pages)
     assert sorted(said) == sorted(lost)
     assert lost
+
+
+def test_the_sites_lead_to_each_other(site):
+    assert 'href="library/index.html"' in (site / "index.html").read_text()
+    library = (site / "library" / "forests.html").read_text()
+    for address in re.findall(r'href="(\.\./[\w.]+)', library):
+        assert (site / "library" / address).resolve().is_file(), address
+    assert 'href="../index.html"' in library
 
 
 def test_every_verb_is_described(site):

@@ -307,5 +307,5 @@ def pages_of(site: Path, folder: Path) -> list[Any]:
     return [
         [f"documentation · {title}", [title], "", f"{relative(site, folder)}/{address}", ""]
         for title, address in known.items()
-        if not address.startswith(("library/", "papers/", "doubt."))  # classes, the report's own
+        if not address.startswith(("papers/", "doubt."))  # the report's own
     ]
