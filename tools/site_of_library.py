@@ -17,7 +17,14 @@ from ldl import metrics
 from ldlrepro.arena.standings import TIED
 
 ROOT = Path(__file__).resolve().parents[1]
-TITLES = {"metrics": "Measures", "datasets": "Data sets", "plot": "Pictures"}
+MODULES = {"measures": "Measures", "datasets": "Data sets", "plot": "Pictures"}
+"""Pages that show a module as a whole, with their titles."""
+WORKFLOW = {
+    "Defaults": "../defaults.html",
+    "Benchmarks": "../benchmarks.html",
+    "Printed numbers": "../index.html",
+}
+"""Pages of the workflow's site, which holds this one as a folder."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -33,10 +40,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for family, names in families().items():
         texts[f"{family}.md"] = estimators(family, names)
-    modules = {"measures": "metrics", "datasets": "datasets", "plot": "plot"}
-    for page, module in modules.items():
+    for page, heading in MODULES.items():
+        module = "metrics" if page == "measures" else page
         shown = f"::: ldl.{module}\n    options: {{members: true, filters: ['!^_']}}\n"
-        texts[f"{page}.md"] = f"# {TITLES[module]}\n\n{shown}"
+        texts[f"{page}.md"] = f"# {heading}\n\n{shown}"
     texts["measures.md"] += facts()
     for page, text in texts.items():
         files.append(File.generated(config, page, content=text))
@@ -44,10 +51,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_nav(nav: Navigation, **_: Any) -> Navigation:
-    """Lead to the site of the workflow, which holds this one as a folder."""
-    pages = {"Defaults": "../defaults.html", "Benchmarks": "../benchmarks.html"}
-    nav.items += [Link(title, address) for title, address in pages.items()]
-    nav.items.append(Link("Printed numbers", "../index.html"))
+    """Lead to the workflow's site."""
+    nav.items += [Link(title, address) for title, address in WORKFLOW.items()]
     return nav
 
 
@@ -112,9 +117,9 @@ def lost_by_default() -> dict[str, str]:
     sets = table["dataset"].nunique()
     found = {}
     for name, rows in table[table["excess"] > 10.0**-TIED].groupby("method"):
-        judges = f'<a href="../defaults.html#what-they-are-worth">{sets} public sets</a>'
+        where = f'<a href="../defaults.html#what-they-are-worth">{sets} public sets</a>'
         found[str(name)] = (
-            f"By default it is worse than the training mean on {len(rows)} of {judges}, by at most "
+            f"By default it is worse than the training mean on {len(rows)} of {where}, by at most "
             f"{rows['excess'].max():.2%}: {', '.join(sorted(rows['dataset']))}. Where features "
             "tell little, a gain on held-out rows may be luck."
         )
