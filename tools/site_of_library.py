@@ -42,7 +42,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         texts[f"{family}.md"] = estimators(family, names)
     for page, heading in MODULES.items():
         module = "metrics" if page == "measures" else page
-        shown = f"::: ldl.{module}\n    options: {{members: true, filters: ['!^_']}}\n"
+        shown = (
+            f"::: ldl.{module}\n    options: {{filters: ['!^_', '!^[A-Z_]+$', '!^annotations$']}}\n"
+        )
         texts[f"{page}.md"] = f"# {heading}\n\n{shown}"
     texts["measures.md"] += facts()
     for page, text in texts.items():

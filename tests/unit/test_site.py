@@ -39,6 +39,8 @@ def test_every_estimator_is_described_with_its_parameters(site):
             assert f'id="{module}.{name}"' in pages[module.split(".")[1]]
             assert f"#{module}.{name}" in pages["estimators"]
     assert "max_features" in pages["forests"]
+    assert 'id="ldl.metrics.kl"' in pages["measures"]
+    assert 'id="ldl.metrics._' not in pages["measures"]
 
 
 def test_estimators_that_lose_to_the_training_mean_by_default_say_so(site):
