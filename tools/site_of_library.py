@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 import pkgutil
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -41,15 +44,23 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for family, names in families().items():
         texts[f"{family}.md"] = estimators(family, names)
     for page, heading in MODULES.items():
-        module = "metrics" if page == "measures" else page
-        shown = (
-            f"::: ldl.{module}\n    options: {{filters: ['!^_', '!^[A-Z_]+$', '!^annotations$']}}\n"
-        )
-        texts[f"{page}.md"] = f"# {heading}\n\n{shown}"
+        name = "metrics" if page == "measures" else page
+        texts[f"{page}.md"] = of_module(heading, importlib.import_module(f"ldl.{name}"))
     texts["measures.md"] += facts()
     for page, text in texts.items():
         files.append(File.generated(config, page, content=text))
     return files
+
+
+def of_module(heading: str, module: ModuleType) -> str:
+    """Return a page with what a module defines: without imported names and fields of classes."""
+    there = vars(module)
+    own = {name for name in there if getattr(there[name], "__module__", "") == module.__name__}
+    kinds = [kind for kind in there.values() if dataclasses.is_dataclass(kind)]
+    fields = {field.name for kind in kinds for field in dataclasses.fields(kind)}
+    hidden = "|".join(sorted((there.keys() | fields) - own))
+    filters = f"['!^_', '!^({hidden})$']"
+    return f"# {heading}\n\n::: {module.__name__}\n    options: {{filters: {filters}}}\n"
 
 
 def on_nav(nav: Navigation, **_: Any) -> Navigation:

@@ -1,5 +1,7 @@
 """Label distribution learning: methods of the papers of this field, and the ten measures.
 
+Examples
+--------
 >>> import numpy as np
 >>> from ldl import StructRF
 >>> generator = np.random.default_rng(0)

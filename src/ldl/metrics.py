@@ -9,6 +9,8 @@ last bits decide which is higher, and may decide otherwise on another machine. M
 labels therefore take a ``tolerance``: of a row's degrees in ascending order, those that are no more
 than this above the one before tie with it.
 
+Examples
+--------
 >>> from ldl.metrics import kl
 >>> round(kl([[0.6, 0.4]], [[0.5, 0.5]]), 4)
 0.0201

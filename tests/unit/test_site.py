@@ -70,3 +70,12 @@ def test_nothing_is_asked_of_the_network(site):
     for page in site.rglob("*.html"):
         for word in ('src="http', 'rel="stylesheet" href="http', "unpkg"):
             assert word not in page.read_text(), (page, word)
+
+
+def test_the_pages_of_modules_show_their_own_names_and_their_examples_as_code(site):
+    for page in ("measures", "datasets", "plot"):
+        text = (site / "library" / f"{page}.html").read_text()
+        assert "<blockquote>" not in text, page
+    measures = (site / "library" / "measures.html").read_text()
+    assert 'id="ldl.metrics.measure"' in measures
+    assert 'id="ldl.metrics.nearest"' not in measures

@@ -3,6 +3,8 @@
 ``load("sjaffe")``, or ``load_sjaffe()``, gives features and label distributions; ``names()`` lists
 the sets. ``make_distributions`` draws data whose true model is known.
 
+Examples
+--------
 >>> from ldl.datasets import make_distributions
 >>> X, D = make_distributions(n_samples=50, n_features=8, n_labels=4, random_state=0)
 >>> X.shape, D.shape
