@@ -17,7 +17,7 @@ Held = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Distributions of held-out rows, their predictions, and the mean of the rows that were fitted."""
 SHARES = (0.001, 0.003, 0.01, 0.03, *np.round(np.arange(0.1, 1.01, 0.1), 1))
 _ERRORS = 2
-"""Standard errors that a gain over the mean must have to count."""
+"""Standard errors of its gain over the mean that a method must exceed to have any say."""
 _LOWEST = float(np.finfo(np.float64).eps)
 
 
@@ -30,8 +30,9 @@ class Tempered(LDLEstimator):
     mean_share : float, 'auto' or None, default='auto'
         Share of the training rows' mean distribution in every prediction, from 0 to 1. It keeps
         degrees above zero, for which the divergence is infinite, and tempers a method that learns
-        little. ``'auto'`` chooses on held-out rows, 1 where the method does not beat the mean by
-        two standard errors of its gain; None, as in the papers, mixes nothing in.
+        little. ``'auto'`` chooses on held-out rows: the less certain the method's gain over the
+        mean is, the larger the share, and 1 where two standard errors exceed the gain. None, as in
+        the papers, mixes nothing in.
 
     Attributes
     ----------
@@ -101,12 +102,18 @@ def best_share(held: Sequence[Held]) -> float:
 
 
 def settled_share(held: Sequence[Held], share: float) -> float:
-    """Return the share, or 1 where its gain over the mean is within the noise of the gain."""
+    """Return a larger share, the more so the less certain its gain over the mean is.
+
+    The rest is multiplied by 1 - (2 s / g)^2, where s is the standard error of the gain g. That is
+    the positive part of a James-Stein estimator: 0 from two standard errors on.
+    """
     gain = np.concatenate(
         [_entropies(D, mean) - _entropies(D, mixed(P, mean, share)) for D, P, mean in held]
     )
-    error = gain.std() / np.sqrt(len(gain))
-    return float(share) if gain.mean() > _ERRORS * error else 1.0
+    noise = _ERRORS * gain.std() / np.sqrt(len(gain))
+    if gain.mean() <= noise:
+        return 1.0
+    return float(1.0 - (1.0 - share) * (1.0 - (noise / gain.mean()) ** 2))
 
 
 def _entropies(D: np.ndarray, P: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from ldl import (
     StructRF,
     TrainMean,
 )
+from ldl._tempered import settled_share
 from ldl.checks import sample
 from ldl.metrics import kl
 from tests.ldl.estimators import KINDS, TABLES
@@ -70,6 +71,17 @@ def test_units_of_features_do_not_matter(kind):
     seed = {"random_state": 0} if "random_state" in kind._get_param_names() else {}
     one, other = (kind(**seed).fit(X * u, D).predict(X * u) for u in (1.0, units))
     np.testing.assert_allclose(other, one, atol=1e-6)
+
+
+@pytest.mark.parametrize(("noise", "expected"), [(0.0, 0.2), (0.25, 0.4), (0.5, 1.0), (1.0, 1.0)])
+def test_the_share_of_the_mean_grows_with_the_noise_of_the_gain(noise, expected):
+    """Two of four rows gain as much more than the others as makes this standard error."""
+    D = np.array([[1.0, 0.0]] * 4)
+    gains = 0.1 + 0.2 * noise * np.array([-1, -1, 1, 1])
+    mean = np.array([0.5, 0.5])
+    first = 0.5 * np.exp(gains)  # -ln 0.5 + ln first is the gain
+    P = (np.column_stack([first, 1.0 - first]) - 0.2 * mean) / 0.8  # with a fifth of the mean
+    assert settled_share([(D, P, mean)], 0.2) == pytest.approx(expected)
 
 
 def test_the_mean_is_mixed_in_and_its_share_chosen_on_held_out_rows():
