@@ -10,7 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ldl._scale import Scale
 from ldl._self_tuned import Candidate, SelfTuned
-from ldl._tempered import mean_distribution
+from ldl._tempered import Tempered, mean_distribution
 from ldl.base import Weighted, dense
 
 
@@ -39,20 +39,25 @@ class WeightedSelfTuned(Weighted, SelfTuned):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class WeightedRows(WeightedSelfTuned):
-    """Base of estimators for which a weight is a number of copies of a row.
-
-    Rows of weight zero are left out before anything looks at them, and features are standardised
-    by weighted means and deviations.
-    """
+class RowsThatCount(Weighted, Tempered):
+    """Base of estimators that leave rows of weight zero out before anything looks at them."""
 
     def _learn(self, X: Any, D: np.ndarray) -> None:
         weight = self._weight(len(D))
         if weight is not None:
             kept = rows_that_count(weight)
             X, D, weight = X[kept], D[kept], weight[kept]
-            self._sample_weight = None if (weight == 1).all() else weight
+            self._sample_weight = weight = None if (weight == 1).all() else weight
         super()._learn(X, D)
+        self.mean_ = mean_distribution(D, weight)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class WeightedRows(RowsThatCount, WeightedSelfTuned):
+    """Base of estimators for which a weight is a number of copies of a row.
+
+    Features are standardised by weighted means and deviations.
+    """
 
     def _scaled(self, X: Any) -> Any:
         # In a fit this is asked for once, for the rows of training.
@@ -78,6 +83,11 @@ def weights_for(estimator: Any, weight: np.ndarray | None) -> dict[str, np.ndarr
         kind = type(estimator).__name__
         raise ValueError(f"sample_weight must be None: the fit of {kind} takes no weights")
     return {"sample_weight": weight}
+
+
+def rooted(A: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Return rows times the square roots of their weights, so that squares count by these."""
+    return A if weight is None else A * np.sqrt(weight)[:, None]
 
 
 class WeightedScale(Scale):

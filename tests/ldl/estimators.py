@@ -44,7 +44,7 @@ CHEAP: dict[str, dict[str, Any]] = {
     "LDLSCL": {"max_iter": 5, "n_clusters": 2},
     "LDLogitBoost": {"max_iter": 3},
     # To the last digits, so that weights and copies of rows end at one point.
-    **{name: {"tol": 1e-14} for name in ("LDLDPA", "LDLLC", "LDLLRR")},
+    **{name: {"tol": 1e-14} for name in ("LDLDPA", "LDLLC", "LDLLCLR", "LDLLRR")},
     "RG4LDL": {"n_components": 4, "max_iter": 2},
     "RFRegression": {"n_estimators": 2},
     "RFStar": {"n_estimators": 2},

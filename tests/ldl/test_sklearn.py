@@ -43,10 +43,13 @@ needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="torch is not in
 ONE_COLUMN = "expects one number a row, where a distribution has one for each label"
 ONLY_THE_FIRST = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 """Checks that fail whatever the estimator; tried on the first, where they must."""
+DRAWING = ("DRF", "LDLDF", "PTSVM", "RFRegression", "RFStar", "SLDLF", "StructRF")
+NEIGHBOURS = ("AAKNN", "CCAKNN", "DFLDL", "LPPKNN", "MSLP", "NPEKNN", "PCAKNN")
 COPIES = {
-    **dict.fromkeys(("RFRegression", "RFStar", "StructRF"), "of copies others are drawn"),
+    **dict.fromkeys(DRAWING, "of copies others are drawn"),
+    **dict.fromkeys(NEIGHBOURS, "copies are neighbours, too"),
     "LogRatioRegression": "a row that is left out has copies",
-    "AAKNN": "copies are neighbours, too",
+    "RG4LDL": "to its machine all rows count alike",
     **dict.fromkeys(("LDLogitBoost", "AOSOLDLogitBoost"), "leaves hold five rows, copies or not"),
 }
 CANNOT_APPLY: dict[str, dict[str, str]] = {
@@ -55,6 +58,11 @@ CANNOT_APPLY: dict[str, dict[str, str]] = {
     "check_sample_weight_equivalence_on_sparse_data": COPIES,
 }
 """Check -> estimators for which it must fail, and why; one that passes all the same is an error."""
+COUNTING: dict[str, dict[str, Any]] = {
+    **{name: {"n_clusters": 1} for name in ("EDLLRL", "LDLLCLR", "LDLLDM", "LDLSCL")},
+    "LDSVR": {"kernel": "linear"},
+}
+"""Settings without clusters and widths, for which all rows count alike."""
 
 
 def checks() -> list[Any]:
@@ -63,7 +71,10 @@ def checks() -> list[Any]:
     for name in TABLES:
         expected = {check: row[name] for check, row in CANNOT_APPLY.items() if name in row}
         made = estimator_checks_generator(
-            adapted(name), expected_failed_checks=expected, mark="xfail", xfail_strict=True
+            adapted(name, **COUNTING.get(name, {})),
+            expected_failed_checks=expected,
+            mark="xfail",
+            xfail_strict=True,
         )
         for case in made:
             values, marks = getattr(case, "values", case), getattr(case, "marks", ())
@@ -300,14 +311,14 @@ def test_weights_of_one_change_no_bit_and_rows_of_weight_zero_are_as_if_left_out
         model.fit(X, D, sample_weight=np.eye(60)[0])
 
 
-@pytest.mark.parametrize("name", [name for name in COUNTED if name != "AAKNN"])
+@pytest.mark.parametrize("name", [name for name in COUNTED if name not in COPIES])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_whole_weights_are_copies_of_rows(name, kind):
     """More rows than features, units that differ; the check of scikit-learn has fewer rows."""
     X, D = sample(n=60)
     X = np.where(X > 1.0, X, 0.0) * [1.0, 10.0, 0.1, 5.0, 2.0, 1.0]
     weight = np.arange(60) % 4
-    model = cheap(name, **seed(name))
+    model = cheap(name, **seed(name), **COUNTING.get(name, {}))
     weighted = clone(model).fit(kind(X), D, sample_weight=weight)
     copies = clone(model).fit(kind(X.repeat(weight, axis=0)), D.repeat(weight, axis=0))
     np.testing.assert_allclose(weighted.predict(X), copies.predict(X), atol=1e-7)

@@ -18,9 +18,9 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Count, Factor, Options
-from ldl._tempered import AUTO, Held, Tempered, best_share, mean_distribution, mixed, settled_share
-from ldl._weighted import rows_that_count
-from ldl.base import Weighted, dense
+from ldl._tempered import AUTO, Held, best_share, mean_distribution, mixed, settled_share
+from ldl._weighted import RowsThatCount
+from ldl.base import dense
 from ldl.linear._softmax import softmax_rows
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ Mapping = Callable[[Callable[[np.ndarray], Any], Iterable[np.ndarray]], Iterable
 
 
 @dataclass(eq=False, repr=False)
-class _Boosting(Weighted, Tempered):
+class _Boosting(RowsThatCount):
     """Base of both: rounds of Newton steps on F, where P = softmax(F).
 
     The loss is the sum of KL(D || P) over the rows. First the number of rounds is chosen: it has
@@ -79,15 +79,6 @@ class _Boosting(Weighted, Tempered):
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         self._boost(X, D, map)
-
-    def _learn(self, X: Any, D: np.ndarray) -> None:
-        weight = self._weight(len(D))
-        if weight is not None:  # rows of no weight would count in leaves
-            kept = rows_that_count(weight)
-            X, D, weight = X[kept], D[kept], weight[kept]
-            self._sample_weight = weight
-        super()._learn(X, D)
-        self.mean_ = mean_distribution(D, weight)
 
     def _boost(self, X: Any, D: np.ndarray, mapping: Mapping) -> None:
         """Fit; ``mapping`` grows the trees of a round."""

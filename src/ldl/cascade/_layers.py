@@ -48,7 +48,13 @@ class Layer:
 
 
 def fit_layer(
-    plan: Plan, settings: Settings, F: Any, D: np.ndarray, seed: int, n_jobs: int
+    plan: Plan,
+    settings: Settings,
+    F: Any,
+    D: np.ndarray,
+    weight: np.ndarray | None,
+    seed: int,
+    n_jobs: int,
 ) -> tuple[Layer, np.ndarray]:
     """Fit a layer, and return it with its outputs for the rows that it was fitted to.
 
@@ -69,7 +75,7 @@ def fit_layer(
         learner, number = part
         seen, asked = rows_of(learner, number)
         model = build(plan.kinds[learner], settings, seeds[learner][number])
-        model.fit(F[seen], D[seen])
+        model.fit(F[seen], D[seen], None if weight is None else weight[seen])
         if len(asked) == 0:
             return model, None
         return model, as_distributions(model.predict(F[asked]), plan.normalise)

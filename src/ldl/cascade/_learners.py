@@ -24,9 +24,9 @@ LOWEST_DEGREE = 1e-6
 
 
 class Model(Protocol):
-    """Anything that fits features F to degrees D, and predicts degrees."""
+    """Anything that fits features F to degrees D of rows with weights, and predicts degrees."""
 
-    def fit(self, F: Any, D: np.ndarray) -> Any: ...
+    def fit(self, F: Any, D: np.ndarray, weight: np.ndarray | None = None, /) -> Any: ...
 
     def predict(self, F: Any) -> np.ndarray: ...
 
@@ -67,8 +67,8 @@ class Boosted:
 
     It runs in one thread, because xgboost sums histograms in another order with another number of
     threads. Absent entries of compressed data are missing values to xgboost, which learns on which
-    side of a split they go. Where nothing is missing compiled code of ours cuts the same bins and
-    grows the same trees, bit for bit, in less time.
+    side of a split they go. Where nothing is missing and all rows count alike compiled code of ours
+    cuts the same bins and grows the same trees, bit for bit, in less time.
     """
 
     def __init__(self, settings: Settings, seed: int) -> None:
@@ -85,14 +85,14 @@ class Boosted:
             "verbosity": 0,
         }
 
-    def fit(self, F: Any, D: np.ndarray) -> Boosted:
+    def fit(self, F: Any, D: np.ndarray, weight: np.ndarray | None = None) -> Boosted:
         asked = self.settings
-        if not hasattr(F, "tocsr"):
+        if weight is None and not hasattr(F, "tocsr"):
             self._answer = _grown(asked, F, D).predict
             return self
         import xgboost
 
-        data = xgboost.QuantileDMatrix(F, D, max_bin=BINS, nthread=1)
+        data = xgboost.QuantileDMatrix(F, D, weight=weight, max_bin=BINS, nthread=1)
         self._answer = xgboost.train(self.parameters, data, asked.n_estimators).inplace_predict
         return self
 
@@ -112,10 +112,10 @@ def _grown(asked: Settings, F: np.ndarray, D: np.ndarray) -> SquaresForest:
 class Linear:
     """Linear regression by least squares, with an intercept; of several solutions the shortest."""
 
-    def fit(self, F: Any, D: np.ndarray) -> Linear:
+    def fit(self, F: Any, D: np.ndarray, weight: np.ndarray | None = None) -> Linear:
         from sklearn.linear_model import LinearRegression
 
-        self.model_ = LinearRegression().fit(dense(F), D)
+        self.model_ = LinearRegression().fit(dense(F), D, weight)
         return self
 
     def predict(self, F: Any) -> np.ndarray:

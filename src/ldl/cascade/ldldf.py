@@ -12,7 +12,8 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import split
 from ldl._parameters import Count, Interval, NotNegative, Options, Part, Positive
-from ldl._tempered import AUTO, Tempered, best_share, mean_distribution, settled_share
+from ldl._tempered import AUTO, best_share, mean_distribution, settled_share
+from ldl._weighted import RowsThatCount
 from ldl.base import child_seeds
 from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
@@ -24,7 +25,7 @@ _PATIENCE = 3
 
 
 @dataclass(eq=False, repr=False)
-class LDLDF(Tempered):
+class LDLDF(RowsThatCount):
     """Cascade of layers of heterogeneous learners, after deep forests.
 
     Every layer sees the features X and the outputs C of the layer before. A layer fits each of its
@@ -181,6 +182,8 @@ class LDLDF(Tempered):
         split_seed, *seeds = child_seeds(self.random_state, 1 + self.max_layers)
         share = self.validation_fraction if self.judge_on == "holdout" else 0.0
         inside, held = split(len(D), share, split_seed)
+        weight = self._weight(len(D))
+        of_inside = None if weight is None else weight[inside]
         self._check_rows(len(inside))
         self.performance_: list[float] = []
         rule = StopRule(self.tol, self.counter)
@@ -199,13 +202,14 @@ class LDLDF(Tempered):
             self._say(f"layer {len(unseen)}: {self.measure} {self.performance_[-1]:.4f}")
             return rule.stops_after(self.performance_[-1])
 
-        stopped = self._grow(plan, X[inside], D[inside], seeds, stops)
+        stopped = self._grow(plan, X[inside], D[inside], of_inside, seeds, stops)
         kept = len(self.layers_) if self.output_layer == "last" else rule.best_layer
         if self.mean_share == AUTO:
-            answers = [(truth, unseen[kept - 1], mean_distribution(D[inside]))]
+            mean = mean_distribution(D[inside], of_inside)
+            answers = [(truth, unseen[kept - 1], mean)]
             self.auto_["mean_share"] = settled_share(answers, best_share(answers))
         if self.output_layer == "refitted" and len(held):
-            self._grow(plan, X, D, seeds[:kept])
+            self._grow(plan, X, D, weight, seeds[:kept])
         del self.layers_[kept:], self.choices_[kept:]
         self.diagnostics_ = self._diagnostics("rule" if stopped else "depth")
 
@@ -214,6 +218,7 @@ class LDLDF(Tempered):
         plan: Plan,
         X: Any,
         D: np.ndarray,
+        weight: np.ndarray | None,
         seeds: Sequence[int],
         stops: Callable[[Layer, Choice | None, np.ndarray, np.ndarray], bool] | None = None,
     ) -> bool:
@@ -224,7 +229,8 @@ class LDLDF(Tempered):
         self.choices_: list[Choice | None] = []
         self.distance_: list[np.ndarray] = []
         for number, seed in enumerate(seeds):
-            layer, L = fit_layer(plan, self._settings(number), F, D, seed, self.n_jobs)
+            settings = self._settings(number)
+            layer, L = fit_layer(plan, settings, F, D, weight, seed, self.n_jobs)
             taken = reuse.nearer(L, Z, D)
             Z = choose(taken, L, Z)
             self.layers_.append(layer)

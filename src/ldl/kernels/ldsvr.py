@@ -16,8 +16,9 @@ import numpy as np
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
 from ldl._parameters import Auto, NotNegative, Positive
-from ldl._self_tuned import Grid, SelfTuned
+from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import WeightedRows, rooted
 from ldl.base import dense, warn_unfinished
 
 _MAX_ITERATIONS = 500
@@ -30,7 +31,7 @@ _MIXED = 6
 
 
 @dataclass(eq=False, repr=False)
-class LDSVR(SelfTuned):
+class LDSVR(WeightedRows):
     """Support vector regression of label distributions (LDSVR).
 
     Targets z are the logits of the degrees, and rows are mapped by a kernel. Since a sigmoid rises
@@ -49,7 +50,8 @@ class LDSVR(SelfTuned):
     epsilon : float, default=0.03
         Radius of the insensitive zone: values of u up to this cost nothing.
     width : float, default=0.5
-        Width of the rbf kernel, in multiples of the mean distance of training rows.
+        Width of the rbf kernel, in multiples of the mean distance of training rows, which all
+        count alike in it.
     weights : {'exact', 'as_released'}, default='exact'
         Weight of a row in the least squares. ``'exact'`` follows from the derivative of the loss;
         ``'as_released'`` is that of the released code, which is negative up to four times the
@@ -105,7 +107,9 @@ class LDSVR(SelfTuned):
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         demand_memory("LDSVR", 16.0 * X.shape[0] ** 2, "Take a sample of the rows.")
-        problem = _Problem(self._gram(X), logits(D), self.C, self.epsilon, self.weights)
+        problem = _Problem(
+            self._gram(X), logits(D), self.C, self.epsilon, self.weights, self._weight(len(D))
+        )
         state, iterations, stopped = problem.solve()
         if stopped == "max_iter":
             warn_unfinished("LDSVR: coefficients", "Scale the features, or lower C.")
@@ -170,18 +174,20 @@ class _State:
         self.u = 0.25 * np.sqrt(np.einsum("ij,ij->i", self.missing, self.missing))
         excess = np.maximum(self.u - problem.epsilon, 0.0)
         norm = float(np.vdot(self.products, B))
-        self.objective = 0.5 * norm + problem.C * float(excess @ excess)
+        counted = excess if problem.counts is None else problem.counts * excess
+        self.objective = 0.5 * norm + problem.C * float(counted @ excess)
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """Kernel K, targets Z and settings of a fit."""
+    """Kernel K, targets Z, settings of a fit, and how often each row counts."""
 
     K: np.ndarray
     Z: np.ndarray
     C: float
     epsilon: float
     weights: str
+    counts: np.ndarray | None = None
 
     def solve(self) -> tuple[_State, int, str]:
         """Iterate to the optimum; return it, the number of iterations, and why they stopped."""
@@ -222,6 +228,8 @@ class _Problem:
         from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 
         a = self.weight(state.u[active])
+        if self.counts is not None:
+            a = a * self.counts[active]
         everyone = len(active) == len(self.K)
         A = self.K.copy() if everyone else self.K[np.ix_(active, active)]
         A[np.diag_indices_from(A)] += 1.0 / a
@@ -244,7 +252,8 @@ class _Problem:
 
         Everything in a state but its objective is linear in B and b: no product with K is needed.
         """
-        lengths = [(end.missing - start.missing).ravel() for start, end in steps]
+        apart = [rooted(end.missing - start.missing, self.counts) for start, end in steps]
+        lengths = [one.ravel() for one in apart]
         changes = np.column_stack([lengths[-1] - length for length in lengths[:-1]])
         shares = np.linalg.lstsq(changes, lengths[-1], rcond=1e-10)[0]
         shares = [*shares, 1.0 - shares.sum()]

@@ -16,8 +16,9 @@ import numpy as np
 from ldl._distances import mean_distance, rbf
 from ldl._memory import demand_memory
 from ldl._parameters import Interval, Positive
-from ldl._self_tuned import SelfTuned
+from ldl._weighted import WeightedRows
 from ldl.base import child_seeds, warn_unfinished
+from ldl.linear._softmax import counted
 
 _PLATT_FOLDS = 5
 _CLIP = 1e-7
@@ -60,7 +61,7 @@ class Machine:
 
 
 @dataclass(eq=False, repr=False)
-class PTSVM(SelfTuned):
+class PTSVM(WeightedRows):
     """Support vector machines for pairs of labels, coupled to a distribution (PT-SVM).
 
     Problem transformation: a row with c label degrees becomes c rows of one label each, weighted by
@@ -69,8 +70,9 @@ class PTSVM(SelfTuned):
     held-out rows gives r_ab, the probability of label a given a or b. The prediction p minimises
     ``sum_a sum_{b != a} (r_ba p_a - r_ab p_b)^2``.
 
-    Features on large scales decide the kernel; scale them if they should not. A machine that has
-    not found its optimum after 500 steps a row stays as it is, with a warning.
+    The width counts all rows alike. Features on large scales decide the kernel; scale them if they
+    should not. A machine that has not found its optimum after 500 steps a row stays as it is, with
+    a warning.
 
     Parameters
     ----------
@@ -142,13 +144,15 @@ class PTSVM(SelfTuned):
         if self.column_order == "first_appearance" and self.transformation != "resample":
             raise ValueError("column_order='first_appearance' needs transformation='resample'")
         subsample, draw, split = child_seeds(self.random_state, 3)
+        weight = self._weight(len(D))
         if self.max_rows is not None and len(X) > self.max_rows:
             chosen = np.random.default_rng(subsample).choice(len(X), self.max_rows, replace=False)
             X, D = X[np.sort(chosen)], D[np.sort(chosen)]
+            weight = None if weight is None else weight[np.sort(chosen)]
         demand_memory("PTSVM", 8.0 * len(X) ** 2, "Lower max_rows.")
         self.X_ = X.copy()
         self.width_ = mean_distance(X)
-        instances = single_labels(D, draw if self.transformation == "resample" else None)
+        instances = single_labels(D, draw if self.transformation == "resample" else None, weight)
         folds = self._platt_folds(instances, len(X), split)
         parts = instances.parts(folds, *D.shape)
         self.labels_ = heaviest_first(parts.sum(axis=0))
@@ -195,7 +199,9 @@ class PTSVM(SelfTuned):
         return R
 
 
-def single_labels(D: np.ndarray, draw_seed: int | None) -> Instances:
+def single_labels(
+    D: np.ndarray, draw_seed: int | None, weight: np.ndarray | None = None
+) -> Instances:
     """Draw as many instances as D has entries; without a seed, weight one per entry above 0.
 
     The weights add up to the number of entries as well.
@@ -203,11 +209,14 @@ def single_labels(D: np.ndarray, draw_seed: int | None) -> Instances:
     n, c = D.shape
     if draw_seed is None:
         # libsvm stops so early that a last bit here can move the fourth digit of the result.
-        weights = np.round(c * D, _DIGITS)
+        weights = np.round(c * counted(D, weight), _DIGITS)
         row, label = np.nonzero(weights)
         return Instances(row, label, weights[row, label])
     generator = np.random.default_rng(draw_seed)
-    row = generator.integers(n, size=n * c)
+    if weight is None:
+        row = generator.integers(n, size=n * c)
+    else:
+        row = generator.choice(n, size=n * c, p=weight / weight.sum())
     cumulative = np.cumsum(D[row], axis=1)
     mark = generator.random(n * c) * cumulative[:, -1]
     label = (cumulative <= mark[:, None]).sum(axis=1)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldl._scale import Scale
-from ldl._self_tuned import SelfTuned
+from ldl._weighted import WeightedRows, rooted
 from ldl.linear.ldlcl import project_to_simplex
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ProjectedModel(SelfTuned):
+class ProjectedModel(WeightedRows):
     """Base of models that predict the distribution nearest to x W + b.
 
     A subclass writes ``_weights``.
@@ -35,13 +35,17 @@ class ProjectedModel(SelfTuned):
     coef_ = intercept_ = np.empty(0)
 
     def _weights(self, X: np.ndarray, D: np.ndarray) -> np.ndarray:
-        """Return the weights of features and degrees, centred where there is an intercept."""
+        """Return the weights of features and degrees, centred where there is an intercept.
+
+        Rows come times the square roots of their weights, as sums of squares ask for.
+        """
         raise NotImplementedError
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
-        middle = X.mean(axis=0) * self.fit_intercept
-        mean = D.mean(axis=0) * self.fit_intercept
-        self.coef_ = self._weights(X - middle, D - mean)
+        weight = self._weight(len(D))
+        middle = np.average(X, axis=0, weights=weight) * self.fit_intercept
+        mean = np.average(D, axis=0, weights=weight) * self.fit_intercept
+        self.coef_ = self._weights(rooted(X - middle, weight), rooted(D - mean, weight))
         self.intercept_ = mean - middle @ self.coef_
 
     def _predict(self, X: np.ndarray) -> np.ndarray:

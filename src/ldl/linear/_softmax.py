@@ -99,6 +99,10 @@ class SoftmaxObjective:
         """Return the sum of losses, whose last axis is that of rows, each as often as it counts."""
         return float(losses.sum() if self.weight is None else (losses @ self.weight).sum())
 
+    def counted(self, Z: np.ndarray) -> np.ndarray:
+        """Return numbers, whose last axis is that of rows, as often as each row counts."""
+        return Z if self.weight is None else Z * self.weight
+
     def __call__(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         labels = len(self.D)
         W = self._weights[:labels]

@@ -11,7 +11,6 @@ import numpy as np
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.linear._bfgs import Optimum
 from ldl.linear._newton import Curvature, Solve, minimise_newton, start_at_mean
 from ldl.linear._softmax import (
@@ -103,7 +102,8 @@ class Search:
 class TermModel(MaximumEntropy):
     """Base of the models softmax(X W + b) that minimise a penalised cross entropy and terms.
 
-    Steps of Newton's kind take the curvature of the cross entropy.
+    Steps of Newton's kind take the curvature of the cross entropy. A subclass writes ``_terms``,
+    which are of weights, or sums over rows; or how it fits.
 
     Parameters
     ----------
@@ -149,14 +149,6 @@ class TermModel(MaximumEntropy):
         objective = TermObjective(X, D, self.alpha, constants, terms)
         objective.weight = weight
         return Search(objective, start.ravel(), curvature.inverse(self.alpha))
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class WeightedTermModel(WeightedRows, TermModel):
-    """Base of those whose terms are of weights, or sums over rows.
-
-    A subclass writes ``_terms``.
-    """
 
     def _terms(self, D: np.ndarray, weight: np.ndarray | float) -> Sequence[Term]:
         """Return the terms beside the cross entropy of these rows, each of which has a weight."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldl._parameters import Count, NotNegative, Positive
-from ldl._self_tuned import SelfTuned
+from ldl._weighted import WeightedRows
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS
 from ldl.linear.maxent import SABFGS, MaximumEntropy
@@ -34,7 +34,7 @@ _SEARCH_TOLERANCE = 1e-6
 
 
 @dataclass(eq=False, repr=False)
-class ALDL(SelfTuned):
+class ALDL(WeightedRows):
     """Maximum entropy model whose labels have a width of their own at each age (IIS-ALDL).
 
     For ordered labels, such as ages. Of the given distributions only the highest label counts: the
@@ -103,19 +103,21 @@ class ALDL(SelfTuned):
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         y, widths = D.argmax(axis=1), np.full(D.shape[1], self.first_width)
+        weight = self._weight(len(D))
         maes: list[float] = []
         for _ in range(self.rounds):
             model = _INNER[self.inner](max_iter=self.max_iter, fit_intercept=self.fit_intercept)
-            model.fit(X, densities(y, widths[y], D.shape[1]))
+            model.fit(X, densities(y, widths[y], D.shape[1]), weight)
             P = model.predict(X)
             errors = np.abs(P.argmax(axis=1) - y)
-            maes.append(float(errors.mean()))
+            maes.append(float(np.average(errors, weights=weight)))
             if len(maes) > 1 and maes[-2] - maes[-1] < self.tol:
                 break
             self.model_: MaximumEntropy = model
             self.widths_ = widths
             near = errors < maes[-1]
-            widths = nearest_widths(P[near], y[near], widths)
+            of_near = None if weight is None else weight[near]
+            widths = nearest_widths(P[near], y[near], widths, of_near)
         self.maes_ = np.array(maes)
         used = self.widths_[np.unique(y)]
         self.diagnostics_ = {
@@ -137,7 +139,9 @@ def densities(centres: np.ndarray, widths: np.ndarray, labels: int) -> np.ndarra
     return softmax_rows(-(distances**2) / (2.0 * widths[:, None] ** 2))
 
 
-def nearest_widths(P: np.ndarray, y: np.ndarray, widths: np.ndarray) -> np.ndarray:
+def nearest_widths(
+    P: np.ndarray, y: np.ndarray, widths: np.ndarray, weight: np.ndarray | None = None
+) -> np.ndarray:
     """Find for every label the width whose density diverges least from its rows' predictions.
 
     A label without rows keeps its width.
@@ -149,7 +153,8 @@ def nearest_widths(P: np.ndarray, y: np.ndarray, widths: np.ndarray) -> np.ndarr
     logs = np.log(np.maximum(P, np.finfo(np.float64).tiny))
     for label in np.unique(y):
         # The sum of the KL over rows is the rows' count times that to their mean logarithm.
-        mean_logs = logs[y == label].mean(axis=0)
+        of_label = None if weight is None else weight[y == label]
+        mean_logs = np.average(logs[y == label], axis=0, weights=of_label)
 
         def divergence(width: float, label: int = label, target: np.ndarray = mean_logs) -> float:
             G = densities(np.array([label]), np.array([width]), len(widths))[0]

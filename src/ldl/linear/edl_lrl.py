@@ -33,10 +33,19 @@ class LowRankCopies(SoftmaxObjective):
     what it moves in the degrees of the other labels.
     """
 
-    def __init__(self, X: Any, D: np.ndarray, blocks: list[slice], model: EDLLRL) -> None:
+    def __init__(
+        self,
+        X: Any,
+        D: np.ndarray,
+        blocks: list[slice],
+        model: EDLLRL,
+        weight: np.ndarray | None = None,
+    ) -> None:
         super().__init__(X, D, 2.0 * model.alpha)
         self.blocks, self.rho = blocks, model.rho
         self.diagonal = model.form == "released"
+        self.weight = weight
+        self.roots = 1.0 if weight is None else np.sqrt(weight)
         self.copies = np.zeros_like(self.D)
         self.multipliers = np.zeros_like(self.D)
 
@@ -44,10 +53,11 @@ class LowRankCopies(SoftmaxObjective):
         softmax_columns(Z)
         P = Z
         errors, apart = P - self.D, P - self.copies
-        value = 0.5 * np.vdot(errors, errors) + np.vdot(self.multipliers, apart)
-        value += 0.5 * self.rho * np.vdot(apart, apart)
+        value = 0.5 * np.vdot(self.counted(errors), errors)
+        value += np.vdot(self.counted(self.multipliers), apart)
+        value += 0.5 * self.rho * np.vdot(self.counted(apart), apart)
         apart *= self.rho
-        slopes = errors + self.multipliers + apart
+        slopes = self.counted(errors + self.multipliers + apart)
         Z[:] = slopes * P * (1.0 - P) if self.diagonal else slopes_of_scores(P, slopes)
         return float(value)
 
@@ -67,13 +77,14 @@ class LowRankCopies(SoftmaxObjective):
         much, which minimises over the copies. Returns the sum of the copies' singular values.
         """
         limit = low_rank / self.rho
-        wanted = P + self.multipliers / self.rho
+        wanted = (P + self.multipliers / self.rho) * self.roots
         total = 0.0
         for rows in self.blocks:
             U, s, V = np.linalg.svd(wanted[:, rows], full_matrices=False)
             s = np.where(s > limit, s - limit if shrink else s, 0.0)
             self.copies[:, rows] = (U * s) @ V
             total += float(s.sum())
+        self.copies /= self.roots
         self.multipliers += self.rho * (P - self.copies)
         return total
 
@@ -82,8 +93,8 @@ class LowRankCopies(SoftmaxObjective):
 class EDLLRL(MaximumEntropy):
     """Softmax model with local low-rank label correlations (EDL-LRL).
 
-    Rows are clustered by k-means of their features. With P_g the predictions of cluster g,
-    P = softmax(X W) minimises::
+    Rows are clustered by k-means of their features, for which all count alike. With P_g the
+    predictions of cluster g, P = softmax(X W) minimises::
 
         1/2 ||P - D||^2 + alpha ||W||^2 + low_rank sum_g ||P_g||_*
 
@@ -174,7 +185,9 @@ class EDLLRL(MaximumEntropy):
         bounds = np.flatnonzero(np.diff(cluster[order], prepend=-1, append=len(D)))
         blocks = [slice(*ends) for ends in pairwise(bounds.tolist())]
         X = with_ones(X) if self.fit_intercept else X
-        self._alternate(LowRankCopies(X[order], D[order], blocks, self))
+        weight = self._weight(len(D))
+        weight = None if weight is None else weight[order]
+        self._alternate(LowRankCopies(X[order], D[order], blocks, self, weight))
 
     def _alternate(self, objective: LowRankCopies) -> None:
         generator = np.random.default_rng(self.random_state)
@@ -207,5 +220,6 @@ class EDLLRL(MaximumEntropy):
         self, objective: LowRankCopies, weights: np.ndarray, P: np.ndarray, singular: float
     ) -> float:
         errors = P - objective.D
-        squares = 0.5 * np.vdot(errors, errors) + self.alpha * np.vdot(weights, weights)
+        squares = 0.5 * np.vdot(objective.counted(errors), errors)
+        squares += self.alpha * np.vdot(weights, weights)
         return float(squares) + self.low_rank * singular

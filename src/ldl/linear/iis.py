@@ -19,7 +19,6 @@ import numpy as np
 from ldl._parameters import Auto, Count
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.base import dense
 from ldl.linear._softmax import counted, with_ones
 from ldl.linear.maxent import MaximumEntropy
@@ -37,7 +36,7 @@ _BLOCK = 2**21
 
 
 @dataclass(eq=False, repr=False)
-class SAIIS(WeightedRows, MaximumEntropy):
+class SAIIS(MaximumEntropy):
     """Maximum entropy model fitted by improved iterative scaling (SA-IIS, IIS-LLD, IIS-LDL).
 
     The model is that of ``SABFGS``: P = softmax(X W). A sweep moves every weight W_kj by the root

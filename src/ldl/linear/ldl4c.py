@@ -14,7 +14,6 @@ import numpy as np
 from ldl._parameters import Auto, NotNegative, Positive
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
 from ldl.linear.maxent import drawn_weights
@@ -83,7 +82,7 @@ class WeightedErrors(SoftmaxObjective):
 
 
 @dataclass(eq=False, repr=False)
-class LDL4C(WeightedRows, PenalisedModel):
+class LDL4C(PenalisedModel):
     """Softmax model of label distributions made for classification (LDL4C).
 
     With t the highest label of a row and r the highest predicted one of the others,

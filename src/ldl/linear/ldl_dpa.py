@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldl._parameters import NotNegative
-from ldl.linear._terms import Term, WeightedTermModel
+from ldl.linear._terms import Term, TermModel
 
 
 class PercentileTerm(Term):
@@ -46,7 +46,7 @@ class VarianceTerm(Term):
 
 
 @dataclass(eq=False, repr=False)
-class LDLDPA(WeightedTermModel):
+class LDLDPA(TermModel):
     """Softmax model with the percentile average of its degrees (LDL-DPA).
 
     With R_ij the rank of the degree D_ij in its row, the lowest 1 and equal ones their mean, P =

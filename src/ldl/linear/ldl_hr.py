@@ -14,7 +14,7 @@ import numpy as np
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows, WeightedScale
+from ldl._weighted import WeightedScale
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, softmax_columns, standardised, with_ones
@@ -82,7 +82,7 @@ class HighestAndRest(SoftmaxObjective):
 
 
 @dataclass(eq=False, repr=False)
-class LDLHR(WeightedRows, PenalisedModel):
+class LDLHR(PenalisedModel):
     """Softmax model that learns the highest label and the degrees of the rest (LDL-HR).
 
     With t the highest label of a row, P = softmax(X W + b) minimises::

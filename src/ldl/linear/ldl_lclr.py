@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ldl._parameters import Count, NotNegative, Positive
+from ldl._weighted import rooted
 from ldl.linear._softmax import softmax_columns
 from ldl.linear._terms import Term, TermModel
 from ldl.linear.ldlsf import shrunk_rows
@@ -20,14 +21,20 @@ _STARTS = 3
 
 
 class MixtureTerm(Term):
-    """``rho / 2 ||T - P S||^2`` for the targets T (n, c) that a step of ADMM has."""
+    """``rho / 2 ||T - P S||^2`` for the targets T (n, c) that a step of ADMM has.
 
-    def __init__(self, targets: np.ndarray, mixing: np.ndarray, rho: float) -> None:
+    T comes, and P is taken, times the square roots of the weights of rows.
+    """
+
+    def __init__(
+        self, targets: np.ndarray, mixing: np.ndarray, rho: float, weight: np.ndarray | None = None
+    ) -> None:
         self.targets, self.mixing, self.rho = targets, mixing, rho
+        self.roots = 1.0 if weight is None else np.sqrt(weight)
 
     def of_predictions(self, P: np.ndarray, slopes: np.ndarray) -> float:
-        rest = self.targets.T - self.mixing.T @ P
-        slopes -= self.rho * self.mixing @ rest
+        rest = self.targets.T - self.mixing.T @ P * self.roots
+        slopes -= self.rho * self.mixing @ rest * self.roots
         return 0.5 * self.rho * float(np.vdot(rest, rest))
 
 
@@ -42,10 +49,10 @@ class LDLLCLR(TermModel):
             + rank_weight ||S||_* - local_weight sum_g sum_jk S_jk ||D_gj - D_gk||^2
 
     where D = P S + E. E_j is a column, ||S||_* the sum of singular values, and D_gj the degrees of
-    label j in cluster g; the clusters are k-means of the features. ADMM solves it: Newton's steps
-    for W, closed forms for S and E. New rows get P, as in the authors' release, whose sign of the
-    last sum and ``rho`` these are. The release computes the slopes of P as if its labels did not
-    depend on one another; here they are exact.
+    label j in cluster g; the clusters are k-means of the features, for which all rows count alike.
+    ADMM solves it: Newton's steps for W, closed forms for S and E. New rows get P, as in the
+    authors' release, whose sign of the last sum and ``rho`` these are. The release computes the
+    slopes of P as if its labels did not depend on one another; here they are exact.
 
     Parameters
     ----------
@@ -97,11 +104,13 @@ class LDLLCLR(TermModel):
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         (n, c), rho = D.shape, self.rho
+        weight = self._weight(n)
+        counts, D = D, rooted(D, weight)
         pull = self.local_weight / rho * self._distances(X, D)
         S = low_rank = np.eye(c)
         E, of_mixture, of_rank = np.zeros((n, c)), np.zeros((n, c)), np.zeros((c, c))
-        term = MixtureTerm(D, S, rho)
-        search = self._begun(X, D, (term,))
+        term = MixtureTerm(D, S, rho, weight)
+        search = self._begun(X, counts, (term,), weight)
         self.rounds_, done = 0, False
         while self.rounds_ < self.rounds and not done:
             self.rounds_ += 1
@@ -109,7 +118,7 @@ class LDLLCLR(TermModel):
             found = search.run(self.max_iter, self.tol)
             scores = found.x.reshape(c, -1) @ search.objective.X.T
             softmax_columns(scores)
-            P = scores.T
+            P = rooted(scores.T, weight)
             S = np.linalg.solve(
                 P.T @ P + np.eye(c), P.T @ term.targets + low_rank - of_rank / rho + pull
             )

@@ -16,8 +16,15 @@ import numpy as np
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import rooted
 from ldl.linear._penalised import PenalisedModel
-from ldl.linear._softmax import SoftmaxObjective, slopes_of_scores, softmax_columns, with_ones
+from ldl.linear._softmax import (
+    SoftmaxObjective,
+    counted,
+    slopes_of_scores,
+    softmax_columns,
+    with_ones,
+)
 
 _GRAM_RIDGE = 1e-3
 _RESTARTS = 10
@@ -39,15 +46,17 @@ class ManifoldObjective(SoftmaxObjective):
 
     def loss(self, Z: np.ndarray) -> float:
         fit = np.vdot(self.D, Z)
-        value = softmax_columns(Z).sum() - fit
+        value = self.summed(softmax_columns(Z)) - fit
         P = Z
         slopes = np.zeros_like(P)
         for rows, M in self.blocks:
             slopes[:, rows] = 2.0 * (M @ P[:, rows])
-        value += 0.5 * np.vdot(P, slopes)
+        value += 0.5 * np.vdot(self.counted(P), slopes)
         slopes = slopes_of_scores(P, slopes)
+        if self.weight is not None:
+            Z *= self.weight
         Z -= self.D
-        Z += slopes
+        Z += self.counted(slopes)
         return float(value)
 
 
@@ -62,7 +71,8 @@ class LDLLDM(PenalisedModel):
             + local_weight sum_g ||P_g (I - Z_g)||^2 + alpha / 2 (||W||^2 + ||b||^2)
 
     where Z is learned from all rows of D and Z_g from those of cluster g; the clusters are k-means
-    of the label distributions. The authors' release has raw features and an ``alpha`` of 0.001.
+    of the label distributions, for which all rows count alike. The authors' release has raw
+    features and an ``alpha`` of 0.001.
 
     Parameters
     ----------
@@ -120,7 +130,11 @@ class LDLLDM(PenalisedModel):
         # Rows of a cluster stand together, so that its block is a view and not a copy.
         order = np.argsort(cluster, kind="stable")
         X, D, cluster = with_ones(X)[order], D[order], cluster[order]
-        objective = ManifoldObjective(X, D, self._blocks(D, cluster), self.alpha)
+        weight = self._weight(len(D))
+        weight = None if weight is None else weight[order]
+        blocks = self._blocks(rooted(D, weight), cluster)
+        objective = ManifoldObjective(X, counted(D, weight), blocks, self.alpha)
+        objective.weight = weight
         self._minimise(objective)
         self.diagnostics_["clusters"] = len(objective.blocks)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ldl._parameters import Auto, Interval, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl.linear._terms import Term, WeightedTermModel
+from ldl.linear._terms import Term, TermModel
 
 
 class RankingTerm(Term):
@@ -41,7 +41,7 @@ class RankingTerm(Term):
 
 
 @dataclass(eq=False, repr=False)
-class LDLLRR(WeightedTermModel):
+class LDLLRR(TermModel):
     """Softmax model that maintains the ranking of the labels (LDL-LRR).
 
     P = softmax(X W + b) minimises, over n rows::
@@ -81,7 +81,7 @@ class LDLLRR(WeightedTermModel):
     rank_weight: NotNegative | Auto = AUTO
     sharpness: Annotated[float, Interval(0, 700, open_low=True)] = 100.0
 
-    candidates: ClassVar[Grid] = {**WeightedTermModel.candidates, "rank_weight": (1.0, 100.0)}
+    candidates: ClassVar[Grid] = {**TermModel.candidates, "rank_weight": (1.0, 100.0)}
 
     def _terms(self, D: np.ndarray, weight: np.ndarray | float) -> Sequence[Term]:
         rows = len(D) if np.isscalar(weight) else np.sum(weight)

@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative, Positive
-from ldl._self_tuned import Grid, SelfTuned
+from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl.linear._softmax import softmax_rows
+from ldl._weighted import WeightedRows, rooted
+from ldl.linear._softmax import counted, softmax_rows
 from ldl.linear.ldl_ldm import cluster_rows
 
 _FIRST_CODE = 1e-6
@@ -41,6 +42,7 @@ class CodedObjective:
     centres: np.ndarray
     """Mean distribution of each cluster."""
     model: LDLSCL
+    weight: np.ndarray | None = None
 
     def __call__(self, at: Unknowns, barrier: float) -> tuple[float, Unknowns]:
         X, D, p, C, V = self.X, self.D, self.centres, at.codes, at.code_weights
@@ -48,16 +50,18 @@ class CodedObjective:
         length = np.einsum("ij,ij->i", P, P)
         apart = np.maximum(length[:, None] - 2.0 * P @ p.T + (p * p).sum(axis=1), 0.0)
         value = (
-            _divergence(D, P)
+            _divergence(counted(D, self.weight), D, P)
             + self.model.alpha * float(np.vdot(at.weights, at.weights))
             + self.model.code_alpha * float(np.vdot(V, V))
-            + self.model.cluster_weight * float(np.vdot(C, apart))
-            + barrier * float((1.0 / C).sum())
+            + self.model.cluster_weight * float(np.vdot(counted(C, self.weight), apart))
+            + barrier * float(counted(1.0 / C, self.weight).sum())
         )
         pull = 2.0 * self.model.cluster_weight * (C.sum(axis=1)[:, None] * P - C @ p)
         slopes = P - D + P * (pull - (pull * P).sum(axis=1, keepdims=True))
         released = self.model.code_slopes == "as_released"
         of_codes = self._released(P, C, V, length) if released else slopes @ V.T
+        # Steps of Adam do not depend on the scale of slopes: those of a code need no weight.
+        slopes = counted(slopes, self.weight)
         return value, Unknowns(
             X.T @ slopes + 2.0 * self.model.alpha * at.weights,
             C.T @ slopes + 2.0 * self.model.code_alpha * V,
@@ -75,10 +79,11 @@ class CodedObjective:
 
 
 @dataclass(eq=False, repr=False)
-class LDLSCL(SelfTuned):
+class LDLSCL(WeightedRows):
     """Softmax model with codes of local correlation (LDL-SCL).
 
-    The training distributions are clustered by k-means into m clusters with mean distributions p_k.
+    The training distributions are clustered by k-means, for which all rows count alike, into m
+    clusters with mean distributions p_k.
     With a code c_i of length m for every row, P = softmax(X W + C V) minimises::
 
         sum_i KL(D_i || P_i) + alpha ||W||^2 + code_alpha ||V||^2
@@ -172,15 +177,17 @@ class LDLSCL(SelfTuned):
         cluster = np.unique(
             cluster_rows(D, self.n_clusters, self.random_state), return_inverse=True
         )[1]
-        member = np.eye(cluster.max() + 1)[cluster]
-        self.centres_ = member.T @ D / member.sum(axis=0)[:, None]
+        member, weight = np.eye(cluster.max() + 1)[cluster], self._weight(len(D))
+        counts = counted(member, weight)
+        self.centres_ = counts.T @ D / counts.sum(axis=0)[:, None]
         m, (_, q), c = member.shape[1], X.shape, D.shape[1]
-        objective = CodedObjective(X, D, self.centres_, self)
+        objective = CodedObjective(X, D, self.centres_, self, weight)
         start = Unknowns(np.ones((q, c)), np.ones((m, c)), np.where(member > 0, 1.0, _FIRST_CODE))
         found, stopped = self._descend(objective, start)
         self.coef_, self.code_coef_, self.codes_ = found.arrays()
-        means = X.mean(axis=0), self.codes_.mean(axis=0)
-        self.regression_ = np.linalg.lstsq(X - means[0], self.codes_ - means[1], rcond=None)[0]
+        means = [np.average(array, axis=0, weights=weight) for array in (X, self.codes_)]
+        centred = rooted(X - means[0], weight), rooted(self.codes_ - means[1], weight)
+        self.regression_ = np.linalg.lstsq(*centred, rcond=None)[0]
         self.regression_intercept_ = means[1] - means[0] @ self.regression_
         self.diagnostics_ = {
             "iterations": self.n_iter_,
@@ -221,8 +228,8 @@ class LDLSCL(SelfTuned):
         return softmax_rows(X @ self.coef_ + codes @ self.code_coef_)
 
 
-def _divergence(D: np.ndarray, P: np.ndarray) -> float:
-    """Return the sum over rows of KL(D || P); a degree of zero adds nothing."""
+def _divergence(counts: np.ndarray, D: np.ndarray, P: np.ndarray) -> float:
+    """Return the sum of KL(D || P) over rows as often as each counts; degrees of 0 add nothing."""
     tiny = np.finfo(np.float64).tiny
     ratio = np.where(D > 0, D, 1.0) / np.where(D > 0, np.maximum(P, tiny), 1.0)
-    return float(np.vdot(D, np.log(ratio)))
+    return float(np.vdot(counts, np.log(ratio)))

@@ -10,10 +10,12 @@ import numpy as np
 from ldl._parameters import Auto, Interval, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import rooted
 from ldl.base import dense, warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
     SoftmaxObjective,
+    counted,
     slopes_of_scores,
     softmax_columns,
     softmax_rows,
@@ -40,8 +42,9 @@ class CollaborationObjective(SoftmaxObjective):
         inside = mixed > _SMALLEST_DEGREE
         np.maximum(mixed, _SMALLEST_DEGREE, out=mixed)
         totals = mixed.sum(axis=0)
-        value = np.log(totals).sum() - np.vdot(self.D, np.log(mixed))
-        slopes = inside * (1.0 / totals - self.D / mixed)
+        value = self.summed(np.log(totals)) - np.vdot(self.D, np.log(mixed))
+        counts = 1.0 if self.weight is None else self.weight
+        slopes = inside * (counts / totals - self.D / mixed)
         Z[:] = slopes_of_scores(Z, self.A @ slopes)
         return float(value)
 
@@ -118,12 +121,17 @@ class LDLCL(PenalisedModel):
     def _fit(self, X: Any, D: np.ndarray) -> None:
         if self.model == "regression" and self.alpha == 0:
             raise ValueError("alpha must be above 0 for the regression")
-        S = sparse_reconstruction(D, self.sparsity)
+        weight = self._weight(len(D))
+        S = sparse_reconstruction(rooted(D, weight), self.sparsity)
         self.mixing_ = (1.0 - self.collaboration) * np.eye(len(S)) + self.collaboration * S
         if self.model == "softmax":
-            self._minimise(CollaborationObjective(with_ones(X), D, self.mixing_, self.alpha))
+            objective = CollaborationObjective(
+                with_ones(X), counted(D, weight), self.mixing_, self.alpha
+            )
+            objective.weight = weight
+            self._minimise(objective)
         else:
-            self._regress(with_ones(X), D)
+            self._regress(with_ones(X), D, weight)
         self.diagnostics_["weights_between_labels"] = int(np.count_nonzero(S))
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -132,19 +140,21 @@ class LDLCL(PenalisedModel):
         P = softmax_rows(np.asarray(X @ self.coef_) + self.intercept_)
         return np.maximum(P @ self.mixing_, _SMALLEST_DEGREE)
 
-    def _regress(self, X: Any, D: np.ndarray) -> None:
+    def _regress(self, X: Any, D: np.ndarray, weight: np.ndarray | None) -> None:
         """Minimise over pseudo labels Z and weights W in turn, both in closed form.
 
         The loss is ``1/2 ||Z A - D||^2 + 1/2 ||Z - X W||^2 + alpha/2 ||W||^2``.
         """
         from scipy.linalg import cho_factor, cho_solve
+        from scipy.sparse import diags_array
 
         A = self.mixing_
-        features = cho_factor(dense(X.T @ X) + self.alpha * np.eye(X.shape[1]))
+        turned = X.T if weight is None else X.T @ diags_array(weight)
+        features = cho_factor(dense(turned @ X) + self.alpha * np.eye(X.shape[1]))
         labels = cho_factor(A @ A.T + np.eye(len(A)))
         Z, change, iterations = D, np.inf, 0
         while change > _ALTERNATION_TOLERANCE and iterations < _MAX_ALTERNATIONS:
-            W = cho_solve(features, X.T @ Z)
+            W = cho_solve(features, turned @ Z)
             before, Z = Z, cho_solve(labels, (D @ A.T + X @ W).T).T
             change = float(np.abs(Z - before).max())
             iterations += 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldl._parameters import NotNegative
-from ldl.linear._terms import Term, WeightedTermModel
+from ldl.linear._terms import Term, TermModel
 
 _SMOOTH = 1e-7
 """Added to squared distances, whose root has no slope at zero."""
@@ -41,7 +41,7 @@ class DistanceTerm(Term):
 
 
 @dataclass(eq=False, repr=False)
-class LDLLC(WeightedTermModel):
+class LDLLC(TermModel):
     """Softmax model that exploits correlations of labels (LDLLC).
 
     P = softmax(X W + b) minimises, with w_j the weights of label j and rho their Pearson

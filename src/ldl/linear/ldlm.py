@@ -10,7 +10,6 @@ import numpy as np
 from ldl._parameters import Auto, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, softmax_columns, with_ones
 
@@ -42,7 +41,7 @@ class MarginObjective(SoftmaxObjective):
 
 
 @dataclass(eq=False, repr=False)
-class LDLM(WeightedRows, PenalisedModel):
+class LDLM(PenalisedModel):
     """Softmax model with large margins, for the highest label (LDLM).
 
     The label distribution learning machine. With t the highest label of a row, T one at t and zero

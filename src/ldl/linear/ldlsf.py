@@ -100,7 +100,8 @@ class LDLSF(ProjectedModel):
         """Take steps of ADMM: weights, specific part, common part, multipliers."""
         q, c, rho = X.shape[1], D.shape[1], self.rho
         gram, sums = X.T @ X, X.T @ D.sum(axis=1)
-        labels = np.eye(c) + 2.0 * self.correlation_weight * laplacian(D) + rho
+        between = laplacian(D, self._weight(len(D)))
+        labels = np.eye(c) + 2.0 * self.correlation_weight * between + rho
         of_features, V = np.linalg.eigh(gram)
         of_labels, U = np.linalg.eigh(labels)
         curvature = of_features[:, None] * of_labels + rho
@@ -125,9 +126,16 @@ class LDLSF(ProjectedModel):
         return at
 
 
-def laplacian(D: np.ndarray) -> np.ndarray:
-    """Return diag(R 1) - R for the correlations R of labels; one that never varies has none."""
-    centred = D - D.mean(axis=0)
+def laplacian(D: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Return diag(R 1) - R for the correlations R of labels; one that never varies has none.
+
+    Rows come times the square roots of their weights.
+    """
+    if weight is None:
+        centred = D - D.mean(axis=0)
+    else:
+        roots = np.sqrt(weight)
+        centred = D - np.outer(roots, roots @ D / weight.sum())
     lengths = np.sqrt((centred**2).sum(axis=0))
     centred /= np.where(lengths > 0, lengths, 1.0)
     R = centred.T @ centred

@@ -12,7 +12,7 @@ import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._scale import Scale
-from ldl._self_tuned import Candidate, Grid, SelfTuned
+from ldl._self_tuned import Candidate, Grid
 from ldl._tempered import AUTO
 from ldl._weighted import WeightedRows, WeightedScale
 from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
@@ -29,7 +29,7 @@ _DENSE_BELOW = 3000
 _GRADIENT_TOLERANCE = 1e-10
 
 
-class MaximumEntropy(SelfTuned):
+class MaximumEntropy(WeightedRows):
     """Base of the models P = softmax(X W + b), however their weights are found.
 
     A subclass has the parameter ``max_iter``.
@@ -109,7 +109,7 @@ class CrossEntropy(SoftmaxObjective):
 
 
 @dataclass(eq=False, repr=False)
-class SABFGS(WeightedRows, MaximumEntropy):
+class SABFGS(MaximumEntropy):
     """Maximum entropy model fitted by quasi-Newton steps (SA-BFGS, BFGS-LLD, BFGS-LDL).
 
     The predictions are P = softmax(X W + b). The weights minimise a convex loss, which is the

@@ -10,6 +10,7 @@ import numpy as np
 from ldl._parameters import Auto, Count, Factor, NotNegative, Positive
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import rooted
 from ldl.linear._projected import ProjectedModel
 from ldl.linear.ldl_lclr import with_smaller_values
 
@@ -84,7 +85,9 @@ class TLRLDL(ProjectedModel):
 
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         logical = logical_labels(D, self.threshold)
-        self._logical = logical - logical.mean(axis=0) * self.fit_intercept
+        weight = self._weight(len(D))
+        mean = np.average(logical, axis=0, weights=weight) * self.fit_intercept
+        self._logical = rooted(logical - mean, weight)
         super()._fit(X, D)
         del self._logical
 

@@ -24,8 +24,9 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Auto, Count, Factor, as_list
-from ldl._self_tuned import Candidate, Grid, SelfTuned
+from ldl._self_tuned import Candidate, Grid
 from ldl._tempered import AUTO
+from ldl._weighted import WeightedRows
 from ldl.neighbours._spectral import Coordinates
 from ldl.neighbours.knn import AAKNN
 
@@ -45,11 +46,12 @@ class Embedding:
 
 
 @dataclass(eq=False, repr=False)
-class EmbeddedKNN(SelfTuned):
+class EmbeddedKNN(WeightedRows):
     """Base of AA-kNN in an embedding.
 
     A subclass gives coordinates and, for each candidate, directions in them. Its own parameters
-    follow ``u`` and ``n_neighbors``; those of the search stand last, by keyword only.
+    follow ``u`` and ``n_neighbors``; those of the search stand last, by keyword only. Weights of
+    rows are heeded by the mean over neighbours, not by the embedding.
 
     Parameters
     ----------
@@ -174,7 +176,7 @@ class EmbeddedKNN(SelfTuned):
         size = dimension(chosen["u"], X.shape[1], directions.shape[1])
         self.embedding_ = Embedding(coordinates, _leading(directions, size))
         self.knn_ = _plain_knn(min(chosen["n_neighbors"], len(X)))
-        self.knn_.fit(Z @ self.embedding_.directions, D)
+        self.knn_.fit(Z @ self.embedding_.directions, D, self._weight(len(D)))
         self.diagnostics_ |= {"dimension": size, "rank": int(directions.shape[1])}
 
     def _predict(self, X: np.ndarray) -> np.ndarray:

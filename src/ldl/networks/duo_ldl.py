@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, Positive
-from ldl._self_tuned import Grid, SelfTuned
+from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import WeightedRows
 from ldl.linear.ldlcl import project_to_simplex
 from ldl.networks.bp import Layers
 
 
 @dataclass(eq=False, repr=False)
-class DuoLDL(SelfTuned):
+class DuoLDL(WeightedRows):
     """Network of the differences between degrees (Duo-LDL).
 
     One tanh layer, and an output for each ordered pair of labels, which learns ``D_ij - D_ik``. As
@@ -83,19 +84,24 @@ class DuoLDL(SelfTuned):
         V = np.vstack([values[2], values[3], apart])
         activations = np.hstack([np.empty((n, h)), np.ones((n, 1)), -D])
         H = activations[:, :h]
+        weight = self._weight(n)
+        outputs = apart.shape[1] * (n if weight is None else weight.sum())
         values[2:] = V[:h], V[h]
         self.layers_, self.parameters_ = layers, values  # which steps change in place
         first = [np.zeros_like(value) for value in values]
         second = [np.zeros_like(value) for value in values]
         for step in range(1, self.max_iter + 1):
             np.tanh(X @ values[0] + values[1], out=H)
-            by_V = activations.T @ activations @ V
-            self.loss_ = float(np.vdot(V, by_V)) / (n * apart.shape[1])
+            turned = activations.T if weight is None else activations.T * weight
+            by_V = turned @ activations @ V
+            self.loss_ = float(np.vdot(V, by_V)) / outputs
             delta = activations @ (V @ V[:h].T)
             delta *= 1.0 - H * H
+            if weight is not None:
+                delta *= weight[:, None]
             slopes = [X.T @ delta, delta.sum(axis=0), by_V[:h], by_V[h]]
             for slope, *place in zip(slopes, values, first, second, strict=True):
-                slope *= 2.0 / (n * apart.shape[1])
+                slope *= 2.0 / outputs
                 adam(slope.ravel(), *(part.reshape(-1) for part in place), step, self.learning_rate)
             self._tell(step)
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative, Positive
-from ldl._self_tuned import Grid, SelfTuned
+from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import WeightedRows
 from ldl.linear.maxent import SABFGS
 
 _COOLING = 0.7
@@ -59,13 +60,13 @@ class Machine:
 
 
 @dataclass(eq=False, repr=False)
-class RG4LDL(SelfTuned):
+class RG4LDL(WeightedRows):
     """Softmax model on the hidden units of a restricted Boltzmann machine (RG4LDL).
 
     Features are stretched to [0, 1]. Without a look at labels, contrastive divergence on batches of
     rows teaches the machine to rebuild them; a temperature that falls from epoch to epoch decides
-    how readily it takes what it has rebuilt for the rows. The chances of the hidden units are the
-    features of ``SABFGS``, which learns the distributions.
+    how readily it takes what it has rebuilt for the rows. To the machine all rows count alike. The
+    chances of the hidden units are the features of ``SABFGS``, which learns the distributions.
 
     Of the paper only the abstract was at hand: the steps are those of the public toolbox
     python-ldl, which leaves features as they are and has an ``init_scale`` of 1.
@@ -145,7 +146,7 @@ class RG4LDL(SelfTuned):
                 rows = X[start : start + self.batch_size]
                 self.machine_.learn(rows, self.learning_rate, temperature, generator)
         self.model_ = SABFGS(alpha=self.alpha, mean_share=None)
-        self.model_.fit(self.machine_.upwards(X), D)
+        self.model_.fit(self.machine_.upwards(X), D, self._weight(n))
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
         return self.model_.predict(self.machine_.upwards(self._stretched(X)))

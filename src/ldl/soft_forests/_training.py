@@ -90,7 +90,8 @@ class Snapshot:
 class LinearForest:
     """Soft trees above linear maps: one for all trees, or one for each.
 
-    ``targets`` has a row for every row of X: label distributions, or a number each.
+    ``targets`` has a row for every row of X: label distributions, or a number each. ``weight`` says
+    how much each row counts in the losses of f and leaves; the mean of weights does not matter.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class LinearForest:
         targets: np.ndarray,
         leaves: Leaves,
         random_state: int | None,
+        weight: np.ndarray | None = None,
     ) -> None:
         phi_seed, map_seed, batch_seed, self._tree_seed = child_seeds(random_state, 4)
         self.model, self.trees = model, model.n_estimators
@@ -109,6 +111,7 @@ class LinearForest:
         self.scale = Scale(X) if model.standardise else None
         self.rows = Rows(X, dtype, self.scale)
         self.targets = torch.from_numpy(np.ascontiguousarray(targets.T)).to(dtype)
+        self.weight = None if weight is None else torch.from_numpy(weight / weight.mean()).to(dtype)
         seed = phi_seed if model.phi_seed is None else model.phi_seed
         self.phi = draw_phi(self.trees, model.depth, self.units, np.random.default_rng(seed))
         generator = np.random.default_rng(map_seed)
@@ -209,12 +212,14 @@ class LinearForest:
     def _pull(self, logs: Tensor, rows: np.ndarray, turn: int | None) -> tuple[Tensor, Tensor]:
         """Return the leaves' pull on the logarithms of their probabilities, and the entropy's."""
         leaves = self.leaves if turn is None else self.leaves.only(turn)
-        mass, times = leaves.pull(logs, self.targets.index_select(1, torch.from_numpy(rows)))
-        if not self.temperature:
-            return mass, times
-        # Minus the gradient of the routing's entropy, which the temperature rewards.
-        hotter = logs.exp() * (1.0 + logs)
-        return (mass * times).sub_(hotter, alpha=self.temperature), logs.new_ones(())
+        drawn = torch.from_numpy(rows)
+        mass, times = leaves.pull(logs, self.targets.index_select(1, drawn))
+        if self.temperature:
+            # Minus the gradient of the routing's entropy, which the temperature rewards.
+            hotter = logs.exp() * (1.0 + logs)
+            mass = (mass * times).sub_(hotter, alpha=self.temperature)
+            times = logs.new_ones(())
+        return (mass if self.weight is None else mass * self.weight[drawn]), times
 
     def _map(self, tree: int) -> LinearMap:
         """Return the map that a tree asks."""
@@ -239,8 +244,11 @@ class LinearForest:
                 self._log_probabilities(
                     self.rows.take(block), logs[:, :, start : start + len(block)]
                 )
-        targets = self.targets.index_select(1, torch.from_numpy(drawn))
+        rows = torch.from_numpy(drawn)
+        targets = self.targets.index_select(1, rows)
         weights = torch.from_numpy(counts).to(targets.dtype)
+        if self.weight is not None:
+            weights *= self.weight[rows]
         for tree in range(self.trees):
             self.leaves.update(tree, logs[tree], targets, weights, self.model.leaf_repeats)
         self.leaf_steps += 1

@@ -86,7 +86,7 @@ class DRF(NumberTrees, SoftForest):
         numbers = self._standardise(D)
         with one_thread():
             leaves = self._leaves(numbers, np.random.default_rng(leaf_seed))
-            forest = LinearForest(self, X, numbers[:, None], leaves, seed)
+            forest = LinearForest(self, X, numbers[:, None], leaves, seed, self._weight(len(D)))
             entropies: list[float] = []
 
             def measure(iteration: int) -> bool:

@@ -108,7 +108,9 @@ class SLDLF(SoftForest):
         inside, held = split(len(D), share, split_seed)
         judges = (X[held], D[held]) if len(held) else None
         taught = np.eye(D.shape[1])[D.argmax(axis=1)] if self.hard_labels else D
-        self._train(X[inside], taught[inside], seed, judges, self.n_iter_no_change)
+        weight = self._weight(len(D))
+        weight = None if weight is None else weight[inside]
+        self._train(X[inside], taught[inside], seed, judges, self.n_iter_no_change, weight)
 
     def _train(
         self,
@@ -117,6 +119,7 @@ class SLDLF(SoftForest):
         seed: int,
         judges: tuple[Any, np.ndarray] | None,
         patience: float,
+        weight: np.ndarray | None = None,
     ) -> None:
         """Fit to X and D; features and labels of ``judges`` choose the state that predicts."""
         from ldl.soft_forests._leaves import DistributionLeaves
@@ -127,7 +130,7 @@ class SLDLF(SoftForest):
             leaves = DistributionLeaves(
                 self.n_estimators, self._leaf_count(), D.shape[1], DTYPES[self.dtype]
             )
-            forest = LinearForest(self, X, D, leaves, seed)
+            forest = LinearForest(self, X, D, leaves, seed, weight)
             best = BestLeafStep(forest, *judges, patience) if judges else None
             iterations = forest.train(best or (lambda iteration: False))
         last = forest.snapshot(iterations)

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ldl._parameters import Count
-from ldl._self_tuned import SelfTuned
 from ldl._threads import each
+from ldl._weighted import WeightedRows, weights_for
 from ldl.base import LDLEstimator, child_seeds
 from ldl.forests.structrf import StructRF
 from ldl.neighbours.knn import AAKNN
@@ -22,7 +22,7 @@ Learner = LDLEstimator | np.ndarray | None
 
 
 @dataclass(eq=False, repr=False)
-class DFLDL(Wrapper, SelfTuned):
+class DFLDL(Wrapper, WeightedRows):
     """Decomposition and fusion: learners for all pairs of labels (DF-LDL).
 
     For each two labels i < j the training rows are cut in two, those with D_i >= D_j and those with
@@ -86,12 +86,15 @@ class DFLDL(Wrapper, SelfTuned):
     def _fit(self, X: Any, D: np.ndarray) -> None:
         parts = [part for pair in parts_of_pairs(D, self.ties) for part in pair]
         seeds = child_seeds(self.random_state, len(parts))
+        weight = self._weight(len(D))
 
         def learn(task: tuple[np.ndarray, int]) -> Learner:
             rows, seed = task
             if len(rows) < 2:
                 return D[rows[0]].copy() if len(rows) else None
-            return self._new_estimator(seed).fit(X[rows], D[rows])
+            estimator = self._new_estimator(seed)
+            more = weights_for(estimator, None if weight is None else weight[rows])
+            return estimator.fit(X[rows], D[rows], **more)
 
         learned = each(learn, list(zip(parts, seeds, strict=True)), self.n_jobs)
         self.learners_ = [
@@ -99,7 +102,7 @@ class DFLDL(Wrapper, SelfTuned):
             for one, other in zip(learned[::2], learned[1::2], strict=True)
         ]
         guess = AAKNN(min(self.n_neighbors, len(D)), standardise=False, mean_share=None)
-        self.guess_ = guess.fit(X, D)
+        self.guess_ = guess.fit(X, D, weight)
         sizes = [len(rows) for rows in parts if len(rows)]
         self.diagnostics_ = {"learners": len(sizes), "smallest_part": min(sizes)}
 
