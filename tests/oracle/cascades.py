@@ -33,8 +33,8 @@ class Spy:
         self.asked: list[np.ndarray] = []
         type(self).log.append(self)
 
-    def fit(self, F, D):
-        self.F, self.labels = F, D.shape[1]
+    def fit(self, F, D, weight=None):
+        self.F, self.labels, self.weight = F, D.shape[1], weight
         return self
 
     def predict(self, F):

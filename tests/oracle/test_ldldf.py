@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from ldl import metrics
-from ldl.cascade._learners import (
-    Linear,
-    Settings,
-)
+from ldl.cascade._learners import Linear, Settings, build
 from ldl.cascade.ldldf import LDLDF
 from ldl.neighbours.knn import AAKNN
 from tests.oracle.cascades import NEVER_STOPS, SMALL, problem
@@ -104,6 +101,26 @@ def test_trees_and_depth_grow_from_layer_to_layer(spies):
     sixth = LDLDF()._settings(5)
     assert (sixth.n_estimators, sixth.max_depth) == (100, 18)
     assert [spy.kind for spy in spies[:30:5]] == ["rf"] * 3 + ["xgb"] * 3
+
+
+def test_every_learner_gets_the_weights_of_its_rows(spies):
+    X, D = problem()
+    X[:, 0] = np.arange(60)
+    weight = 1.0 + np.arange(60)
+    as_stated(LDLDF, **SMALL | NEVER_STOPS).fit(X, D, sample_weight=weight)
+    assert all((spy.weight == 1.0 + spy.F[:, 0]).all() for spy in spies)
+
+
+@pytest.mark.parametrize("kind", ["lr", "xgb"])
+def test_to_boosting_and_lines_weights_are_copies(kind):
+    if kind == "xgb":
+        pytest.importorskip("xgboost")
+    X, D = problem()
+    X = X.round()  # few values: every one has a bin
+    weight = np.arange(60) % 4
+    weighted = build(kind, settings(), 0).fit(X, D, weight).predict(X)
+    copies = build(kind, settings(), 0).fit(X.repeat(weight, axis=0), D.repeat(weight, axis=0))
+    np.testing.assert_allclose(weighted, copies.predict(X), atol=1e-5)
 
 
 # ---------------------------------------------------------------------- what was printed

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from ldl.base import child_seeds
 from ldl.metrics import evaluate
@@ -103,6 +104,16 @@ def test_prediction_is_the_mean_of_the_trees():
             P, _ = plain_tree(model.phi_[tree], x @ state.W + state.b)
             expected[i] += P @ state.table[tree] / 3
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
+
+
+def test_weights_are_copies_of_rows_where_a_batch_holds_all():
+    X, D = data()
+    weight = 1 + np.arange(40) % 3
+    given = {**SMALL, "n_estimators": 2, "max_iter": 12, "batch_size": 200, "leaf_batches": 4}
+    model = as_stated(SLDLF, **given, keep="last")
+    weighted = clone(model).fit(X, D, sample_weight=weight).predict(X)
+    copies = model.fit(X.repeat(weight, axis=0), D.repeat(weight, axis=0)).predict(X)
+    np.testing.assert_allclose(weighted, copies, atol=1e-9)
 
 
 # ---------------------------------------------------------------------- one tree at a time
