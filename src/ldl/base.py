@@ -322,17 +322,7 @@ class Weighted(LDLEstimator):
 
     def _weight(self, rows: int) -> np.ndarray | None:
         """Return the checked weight of each row; None where all count alike."""
-        if self._sample_weight is None:
-            return None
-        weight = _numbers(self._sample_weight, "sample_weight", "weights of rows")
-        if weight.shape != (rows,):
-            raise ValueError(
-                f"sample_weight must have shape ({rows},), a number for each row, got "
-                f"{weight.shape}"
-            )
-        if not np.isfinite(weight).all() or weight.min() < 0 or weight.max() == 0:
-            raise ValueError("sample_weight must be finite, not negative and not all zero")
-        return weight
+        return check_weights(self._sample_weight, rows)
 
 
 # ---------------------------------------------------------------------- distributions and seeds
@@ -444,6 +434,20 @@ def check_features(X: Any, accepts_sparse: bool, finite: bool = True) -> Any:
     if finite:
         demand_finite(X)
     return X
+
+
+def check_weights(sample_weight: Any, rows: int) -> np.ndarray | None:
+    """Return the weight of each row, None where none are given; refuse what are no weights."""
+    if sample_weight is None:
+        return None
+    weight = _numbers(sample_weight, "sample_weight", "weights of rows")
+    if weight.shape != (rows,):
+        raise ValueError(
+            f"sample_weight must have shape ({rows},), a number for each row, got {weight.shape}"
+        )
+    if not np.isfinite(weight).all() or weight.min() < 0 or weight.max() == 0:
+        raise ValueError("sample_weight must be finite, not negative and not all zero")
+    return weight
 
 
 def dense(X: Any) -> np.ndarray:

@@ -291,6 +291,18 @@ def test_rows_of_weight_zero_are_not_learnt_from(name):
             cheap(name).fit(X, D, sample_weight=bad)
 
 
+@needs_torch
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_of_weight_zero_are_as_if_left_out(name):
+    X, D = images(12)
+    weight = np.repeat([1.0, 2.0, 0.0], 4)
+    model = cheap(name, **seed(name))
+    some = clone(model).fit(X, D, sample_weight=weight).predict(X)
+    without = clone(model).fit(X[:8], D[:8], sample_weight=weight[:8]).predict(X)
+    np.testing.assert_array_equal(some, without)
+    assert (some != clone(model).fit(X, D).predict(X)).any()
+
+
 COUNTED = [name for name in TABLES if isinstance(cheap(name), WeightedRows)]
 
 

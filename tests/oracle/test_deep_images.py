@@ -29,6 +29,14 @@ def test_every_epoch_shows_every_image_once_in_another_order():
     assert list(seen[:10]) != list(seen[10:20])
 
 
+def test_images_are_drawn_as_often_as_they_count():
+    order = Order(10, 4, seed=1, weight=np.repeat([0.0, 1.0, 3.0], [2, 4, 4]))
+    seen = np.concatenate([order.batch(step) for step in range(1, 1001)])
+    counts = np.bincount(seen, minlength=10) / len(seen)
+    np.testing.assert_allclose(counts, np.repeat([0.0, 1 / 16, 3 / 16], [2, 4, 4]), atol=0.02)
+    assert counts[:2].sum() == 0
+
+
 def test_squares_are_parts_of_the_image_and_may_lie_anywhere():
     pixels = torch.arange(200, dtype=torch.uint8).view(1, 10, 20, 1).repeat(64, 1, 1, 3)
     window = Window(10, 20, 6)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from ldl._parameters import Count, Factor, Interval, NotNegative, Positive
-from ldl.base import LDLEstimator, check_distributions, child_seeds, to_simplex
-from ldl.deep._images import Images, check_images
+from ldl.base import Weighted, check_distributions, check_weights, child_seeds, to_simplex
+from ldl.deep._images import Images, SomeImages, check_images
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,7 +27,7 @@ _NOT_DECIDING = ("device", "mixed_precision", "readers", "verbose")
 
 
 @dataclass(eq=False, repr=False)
-class ImageEstimator(LDLEstimator):
+class ImageEstimator(Weighted):
     """Base of estimators that train a network on images, step by step.
 
     A subclass writes ``_head``, ``_targets`` and ``_shares``. A ``Watch`` (``ldl.watch``) around a
@@ -134,7 +134,7 @@ class ImageEstimator(LDLEstimator):
 
     # ------------------------------------------------------------------ public
 
-    def fit(self, X: Any, D: Any) -> Self:
+    def fit(self, X: Any, D: Any, sample_weight: Any = None) -> Self:
         """Fit to images and label distributions.
 
         Parameters
@@ -144,6 +144,8 @@ class ImageEstimator(LDLEstimator):
             that has ``shape`` and a method ``read(rows)``, which returns the images of these rows.
         D : array-like of shape (rows, labels)
             Label degrees, not negative; each row sums to 1 within 0.001.
+        sample_weight : array-like of shape (rows,) or None, default=None
+            How often each image is drawn, in relation to the others; None for all alike.
 
         Returns
         -------
@@ -158,11 +160,15 @@ class ImageEstimator(LDLEstimator):
         """
         images = check_images(X)
         D, self.renormalised_ = check_distributions(D, images.shape[0])
+        weight = check_weights(sample_weight, len(D))
+        if weight is not None:
+            drawn = np.flatnonzero(weight)
+            images, D, weight = SomeImages(images, drawn), D[drawn], weight[drawn]
         self.n_labels_ = int(D.shape[1])
         self.image_shape_ = images.shape[1:]
         self.n_features_in_ = int(np.prod(self.image_shape_))
         with self._fitted_or_not():
-            self._train(images, D)
+            self._train(images, D, weight)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -197,7 +203,7 @@ class ImageEstimator(LDLEstimator):
 
     # ------------------------------------------------------------------ inside
 
-    def _train(self, images: Images, D: np.ndarray) -> None:
+    def _train(self, images: Images, D: np.ndarray, weight: np.ndarray | None) -> None:
         """Build head and network, train both, and store them with the diagnostics."""
         import torch
 
@@ -221,11 +227,12 @@ class ImageEstimator(LDLEstimator):
             self.head_,
             images,
             self._targets(D),
-            replace(self._settings(), name=self._name(images, D)),
+            replace(self._settings(), name=self._name(images, D, weight)),
             window,
             hardware,
             seed,
             self._say,
+            weight,
         )
         training.run()
         self.head_.to(torch.device("cpu"))
@@ -292,8 +299,9 @@ class ImageEstimator(LDLEstimator):
             flip=self.flip,
         )
 
-    def _name(self, images: Images, D: np.ndarray) -> str:
+    def _name(self, images: Images, D: np.ndarray, weight: np.ndarray | None) -> str:
         """Return a name for this very fit; states with another name are not taken up."""
         deciding = {k: v for k, v in self.get_params().items() if k not in _NOT_DECIDING}
         text = json.dumps([type(self).__name__, deciding, list(images.shape)], sort_keys=True)
-        return hashlib.sha256(text.encode() + D.tobytes()).hexdigest()
+        counts = b"" if weight is None else weight.tobytes()
+        return hashlib.sha256(text.encode() + D.tobytes() + counts).hexdigest()

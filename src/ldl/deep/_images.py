@@ -28,6 +28,17 @@ class InMemory:
         return self.pixels[rows]
 
 
+class SomeImages:
+    """Some of the images that lie elsewhere."""
+
+    def __init__(self, images: Images, rows: np.ndarray) -> None:
+        self.images, self.rows = images, rows
+        self.shape = (len(rows), *images.shape[1:])
+
+    def read(self, rows: np.ndarray) -> np.ndarray:
+        return self.images.read(self.rows[rows])
+
+
 def check_images(X: Any) -> Images:
     """Return X as images, or refuse it."""
     shape = tuple(getattr(X, "shape", ()))

@@ -21,10 +21,14 @@ from ldl.deep._images import Images
 
 
 class Order:
-    """Row numbers of batch after batch: through all rows in a new order, again and again."""
+    """Row numbers of batch after batch: through all rows in a new order, again and again.
 
-    def __init__(self, count: int, size: int, seed: int) -> None:
+    Where rows have weights an epoch draws as many rows as there are, each as often as it counts.
+    """
+
+    def __init__(self, count: int, size: int, seed: int, weight: np.ndarray | None = None) -> None:
         self.count, self.size, self.seed = count, min(size, count), seed
+        self.chance = None if weight is None else weight / weight.sum()
         self._epoch = lru_cache(maxsize=2)(self._drawn)
 
     def batch(self, step: int) -> np.ndarray:
@@ -39,7 +43,10 @@ class Order:
 
     def _drawn(self, number: int) -> np.ndarray:
         """Draw the order of an epoch."""
-        return np.random.default_rng([self.seed, number]).permutation(self.count)
+        generator = np.random.default_rng([self.seed, number])
+        if self.chance is None:
+            return generator.permutation(self.count)
+        return generator.choice(self.count, self.count, p=self.chance)
 
 
 @contextmanager
