@@ -30,7 +30,8 @@ class SelfTuned(Tempered):
 
     A subclass names ``candidates`` for parameters that may be ``'auto'``. Values of these and the
     share of the mean are those with the least divergence on training rows that are held out: a
-    fifth at a time, until 200 rows have been scored, at most all. Then every row is fitted.
+    fifth at a time, until 200 rows have been scored, at most all. These count alike. Then every row
+    is fitted, as often as it counts.
 
     Parameters
     ----------
@@ -50,8 +51,10 @@ class SelfTuned(Tempered):
     """Whether ``_fit`` calls ``_tell`` after each step: all ``max_iter`` then come from one fit."""
 
     def _learn(self, X: Any, D: np.ndarray) -> None:
-        self._scale = None if self.scales_itself or not self.standardise else Scale(X)
-        self.mean_ = mean_distribution(D)
+        X, D = self._rows_that_count(X, D)
+        weight = self._weight(len(D))
+        self._scale = None if self.scales_itself or not self.standardise else Scale(X, weight)
+        self.mean_ = mean_distribution(D, weight)
         self.auto_: dict[str, Any] = {}
         X = self._scaled(X)
         self.auto_ = self._chosen(X, D)
@@ -66,7 +69,7 @@ class SelfTuned(Tempered):
     def _scaled(self, X: Any) -> Any:
         if self._scale is None:
             return X
-        return (dense(X) - self._scale.shift) * self._scale.factor
+        return self._scale.applied(dense(X))
 
     def _keep_scale(self, scale: Scale) -> None:
         """Keep the scale for new rows; a linear model folds it into its weights instead."""
@@ -82,7 +85,14 @@ class SelfTuned(Tempered):
         plain = {"mean_share": None, "verbose": False} | (
             {} if self.scales_itself else {"standardise": False}
         )
-        return type(self)(**given | plain | dict(settled))
+        made = type(self)(**given | plain | dict(settled))
+        made._sample_weight = self._sample_weight
+        return made
+
+    def _weight(self, rows: int) -> np.ndarray | None:
+        """Return the checked weight of each row; None where all count alike, as in a trial."""
+        trial = "renormalised_" not in vars(self) and np.shape(self._sample_weight) != (rows,)
+        return None if trial else super()._weight(rows)
 
     def _fitted(self, X: Any, D: np.ndarray) -> Self:
         """Fit to data that have been checked."""

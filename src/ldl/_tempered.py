@@ -10,7 +10,7 @@ import numpy as np
 
 from ldl._holdouts import first_best
 from ldl._parameters import Auto, Interval
-from ldl.base import LDLEstimator
+from ldl.base import Weighted
 
 AUTO = "auto"
 Held = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -22,7 +22,7 @@ _LOWEST = float(np.finfo(np.float64).eps)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Tempered(LDLEstimator):
+class Tempered(Weighted):
     """Base of methods whose predictions hold a share of the training rows' mean distribution.
 
     Parameters
@@ -45,7 +45,8 @@ class Tempered(LDLEstimator):
     mean_share: Annotated[float, Interval(0, 1)] | Auto | None = AUTO
 
     def _learn(self, X: Any, D: np.ndarray) -> None:
-        self.mean_ = mean_distribution(D)
+        X, D = self._rows_that_count(X, D)
+        self.mean_ = mean_distribution(D, self._weight(len(D)))
         self.auto_: dict[str, Any] = {}
         self._fit(X, D)
 

@@ -292,7 +292,7 @@ class LDLEstimator(BaseEstimator):
 class Weighted(LDLEstimator):
     """Base of estimators whose training rows may count differently.
 
-    ``_fit`` asks ``_weight`` for the weights.
+    ``_fit`` asks ``_weight`` for the weights. It sees no rows of weight zero.
     """
 
     _sample_weight: Any = None
@@ -319,6 +319,21 @@ class Weighted(LDLEstimator):
             return super().fit(X, D)
         finally:
             del self._sample_weight
+
+    def _learn(self, X: Any, D: np.ndarray) -> None:
+        super()._learn(*self._rows_that_count(X, D))
+
+    def _rows_that_count(self, X: Any, D: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Leave rows of weight zero out, and forget weights that are all one."""
+        weight = self._weight(len(D))
+        if weight is None:
+            return X, D
+        kept = weight > 0
+        if kept.sum() < 2:
+            raise ValueError("sample_weight must be above zero for two rows at least")
+        weight = weight[kept]
+        self._sample_weight = None if (weight == 1).all() else weight
+        return X[kept], D[kept]
 
     def _weight(self, rows: int) -> np.ndarray | None:
         """Return the checked weight of each row; None where all count alike."""

@@ -108,9 +108,7 @@ def test_drawn_weights_are_heeded_or_refused_in_a_line(name, change, seed, n, q)
     spoil, said = WEIGHTS[change]
     weight = spoil(np.random.default_rng(seed).uniform(0.5, 2.0, n))
     model = cheap(name, **({"n_neighbors": 1} if name == "AAKNN" else {}))
-    # Trees and the mean can do with one row.
-    alone = name in ("RFRegression", "RFStar", "StructRF", "TrainMean")
-    if said and not (alone and change == "zeros but one"):
+    if said:
         told = refusal(lambda: model.fit(X, D, sample_weight=weight))
         assert told.startswith("sample_weight")
         assert said in told

@@ -28,7 +28,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted
 
 import ldl
-from ldl._weighted import WeightedRows
 from ldl.base import Weighted
 from ldl.checks import sample
 from ldl.datasets import make_distributions
@@ -43,10 +42,10 @@ needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="torch is not in
 ONE_COLUMN = "expects one number a row, where a distribution has one for each label"
 ONLY_THE_FIRST = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 """Checks that fail whatever the estimator; tried on the first, where they must."""
-DRAWING = ("DRF", "LDLDF", "PTSVM", "RFRegression", "RFStar", "SLDLF", "StructRF")
+DRAWING = ("ConformalBall", "DRF", "LDLDF", "PTSVM", "RFRegression", "RFStar", "SLDLF", "SSGLDL")
 NEIGHBOURS = ("AAKNN", "CCAKNN", "DFLDL", "LPPKNN", "MSLP", "NPEKNN", "PCAKNN")
 COPIES = {
-    **dict.fromkeys(DRAWING, "of copies others are drawn"),
+    **dict.fromkeys((*DRAWING, "StructRF"), "of copies others are drawn"),
     **dict.fromkeys(NEIGHBOURS, "copies are neighbours, too"),
     "LogRatioRegression": "a row that is left out has copies",
     "RG4LDL": "to its machine all rows count alike",
@@ -277,20 +276,6 @@ def test_what_is_chosen_is_told_once_for_all_trials(capsys):
 # ---------------------------------------------------------------------- weights, importances
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if isinstance(cheap(name), Weighted)])
-def test_rows_of_weight_zero_are_not_learnt_from(name):
-    X, D = sample(n=60)
-    others = D[::-1].copy()
-    weight = np.r_[np.ones(30), np.zeros(30)]
-    mixed = np.r_[D[:30], others[30:]]
-    fits = [cheap(name, **seed(name)).fit(X, y, sample_weight=weight) for y in (D, mixed)]
-    np.testing.assert_allclose(fits[0].predict(X), fits[1].predict(X), rtol=1e-9)
-    assert (fits[0].predict(X) != cheap(name, **seed(name)).fit(X, D).predict(X)).any()
-    for bad, text in (([1.0], r"must have shape \(60,\)"), (np.zeros(60), "not all zero")):
-        with pytest.raises(ValueError, match=f"sample_weight must .*{text}|sample_weight {text}"):
-            cheap(name).fit(X, D, sample_weight=bad)
-
-
 @needs_torch
 @pytest.mark.parametrize("name", IMAGES)
 def test_images_of_weight_zero_are_as_if_left_out(name):
@@ -303,7 +288,11 @@ def test_images_of_weight_zero_are_as_if_left_out(name):
     assert (some != clone(model).fit(X, D).predict(X)).any()
 
 
-COUNTED = [name for name in TABLES if isinstance(cheap(name), WeightedRows)]
+COUNTED = [name for name in TABLES if isinstance(cheap(name), Weighted)]
+
+
+def test_all_but_the_uniform_distribution_take_weights():
+    assert set(TABLES) - set(COUNTED) == {"Uniform"}
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -319,6 +308,7 @@ def test_weights_of_one_change_no_bit_and_rows_of_weight_zero_are_as_if_left_out
     some = clone(model).fit(X, D, sample_weight=weight)
     without = clone(model).fit(X[weight], D[weight])
     np.testing.assert_array_equal(some.predict(X), without.predict(X))
+    assert (some.predict(X) != plain).any()
     with pytest.raises(ValueError, match="sample_weight must be above zero for two rows"):
         model.fit(X, D, sample_weight=np.eye(60)[0])
 

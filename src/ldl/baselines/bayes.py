@@ -8,9 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Interval, Positive
-from ldl._self_tuned import Grid
+from ldl._self_tuned import Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.base import to_simplex
 
 _JITTER = 1e-14
@@ -20,7 +19,7 @@ _RELATIVE_JITTER = 1e-9
 
 
 @dataclass(eq=False, repr=False)
-class PTBayes(WeightedRows):
+class PTBayes(SelfTuned):
     """Bayes' rule with a Gaussian for each label (PT-Bayes).
 
     Problem transformation: a row with the label degrees D_1, ..., D_c becomes c rows of one label

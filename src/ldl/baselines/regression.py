@@ -14,11 +14,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from ldl._parameters import FITS, class_at
-from ldl._weighted import WeightedRows, weights_for
+from ldl._self_tuned import SelfTuned
+from ldl._weighted import weights_for
 from ldl.base import child_seeds, copy_of, seed_unset
 
 
-class RegressorMethod(WeightedRows):
+class RegressorMethod(SelfTuned):
     """Base of methods that leave the work to a regressor with ``fit`` and ``predict``.
 
     A subclass stores its parameters and writes ``_regressor``, which returns a new regressor. One

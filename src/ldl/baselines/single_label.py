@@ -11,14 +11,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ldl._parameters import FITS, Count, Positive
-from ldl._weighted import WeightedRows, weights_for
+from ldl._self_tuned import SelfTuned
+from ldl._weighted import weights_for
 from ldl.base import child_seeds, copy_of, seed_unset
 
 _ITERATIONS = {"lr": 100, "svm": 1000}
 
 
 @dataclass(eq=False, repr=False)
-class SingleLabelClassifier(WeightedRows):
+class SingleLabelClassifier(SelfTuned):
     """Classifier of a single label, which gets the whole degree.
 
     Of a row's distribution the classifier learns one label only, the highest or one that is drawn.

@@ -18,8 +18,7 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Count, Factor, Options
-from ldl._tempered import AUTO, Held, best_share, mean_distribution, mixed, settled_share
-from ldl._weighted import RowsThatCount
+from ldl._tempered import AUTO, Held, Tempered, best_share, mean_distribution, mixed, settled_share
 from ldl.base import dense
 from ldl.linear._softmax import softmax_rows
 
@@ -42,7 +41,7 @@ Mapping = Callable[[Callable[[np.ndarray], Any], Iterable[np.ndarray]], Iterable
 
 
 @dataclass(eq=False, repr=False)
-class _Boosting(RowsThatCount):
+class _Boosting(Tempered):
     """Base of both: rounds of Newton steps on F, where P = softmax(F).
 
     The loss is the sum of KL(D || P) over the rows. First the number of rounds is chosen: it has

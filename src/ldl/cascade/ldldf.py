@@ -12,8 +12,7 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import split
 from ldl._parameters import Count, Interval, NotNegative, Options, Part, Positive
-from ldl._tempered import AUTO, best_share, mean_distribution, settled_share
-from ldl._weighted import RowsThatCount
+from ldl._tempered import AUTO, Tempered, best_share, mean_distribution, settled_share
 from ldl.base import child_seeds
 from ldl.cascade._layers import Layer, Plan, fit_layer, join, mean_of
 from ldl.cascade._learners import KINDS, Settings
@@ -25,7 +24,7 @@ _PATIENCE = 3
 
 
 @dataclass(eq=False, repr=False)
-class LDLDF(RowsThatCount):
+class LDLDF(Tempered):
     """Cascade of layers of heterogeneous learners, after deep forests.
 
     Every layer sees the features X and the outputs C of the layer before. A layer fits each of its

@@ -8,12 +8,13 @@ from typing import Annotated
 import numpy as np
 
 from ldl._parameters import Interval
-from ldl._weighted import WeightedRows, WeightedScale
+from ldl._scale import Scale
+from ldl._self_tuned import SelfTuned
 from ldl.linear._softmax import softmax_rows
 
 
 @dataclass(eq=False, repr=False)
-class Compositional(WeightedRows):
+class Compositional(SelfTuned):
     """Base of models softmax(X W + b) for the logarithms of degrees.
 
     A degree of zero has no logarithm: what is below ``lowest`` is raised to it, and the row divided
@@ -44,9 +45,9 @@ class Compositional(WeightedRows):
         D = np.maximum(D, self.lowest)
         return D / D.sum(axis=1, keepdims=True)
 
-    def _scale_of(self, X: np.ndarray, weight: np.ndarray | None) -> WeightedScale:
+    def _scale_of(self, X: np.ndarray, weight: np.ndarray | None) -> Scale:
         """Return the scale of the features, which leaves them alone unless they shall have one."""
-        scale = WeightedScale(X, weight)
+        scale = Scale(X, weight)
         if not self.standardise:
             scale.shift, scale.factor = np.zeros(X.shape[1]), np.ones(X.shape[1])
         return scale

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldl._parameters import Part
+from ldl._weighted import weights_for
 from ldl.base import LDLEstimator, child_seeds
 from ldl.metrics import zero_convention
 from ldl.wrappers._base import Wrapper
@@ -20,7 +21,8 @@ class ConformalBall(Wrapper):
     Some training rows are held out. The estimator learns from the others, and the radius is the
     distance within which the share ``coverage`` of the held-out truths lie, rounded up by one row.
     For rows drawn as the training rows were, a ball then holds the truth with at least this
-    probability, whatever the estimator; it says nothing of a single kind of row.
+    probability, whatever the estimator; it says nothing of a single kind of row. Weights of rows
+    are heeded by the estimator, while all that are held out count alike.
 
     Parameters
     ----------
@@ -79,7 +81,9 @@ class ConformalBall(Wrapper):
         # An estimator needs two rows.
         held = order[: min(max(1, round(self.held_out * len(D))), len(D) - 2)]
         rest = np.sort(order[len(held) :])
-        self.estimator_ = self._new_estimator(seed).fit(X[rest], D[rest])
+        weight, estimator = self._weight(len(D)), self._new_estimator(seed)
+        more = weights_for(estimator, None if weight is None else weight[rest])
+        self.estimator_ = estimator.fit(X[rest], D[rest], **more)
         predicted = self.estimator_.predict(X[held]) if len(held) else D[held]
         self.scores_ = np.sort(self._distances(D[held], predicted))
         place = int(np.ceil(self.coverage * (len(held) + 1)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from ldl._parameters import Count, Interval, Positive
+from ldl._self_tuned import SelfTuned
 from ldl._threads import each
-from ldl._weighted import WeightedSelfTuned
 from ldl.base import child_seeds
 from ldl.forests.structrf import MaxFeatures, chances, subset_size
 
@@ -20,7 +20,7 @@ _UNLIMITED = 2**31
 
 
 @dataclass(eq=False, repr=False)
-class RFRegression(WeightedSelfTuned):
+class RFRegression(SelfTuned):
     """Regression forest with the whole label distribution as its target.
 
     A node takes the split that leaves the least squared distance of its distributions from the

@@ -11,8 +11,8 @@ import numpy as np
 
 from ldl._memory import demand_memory
 from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
+from ldl._self_tuned import SelfTuned
 from ldl._threads import each
-from ldl._weighted import WeightedSelfTuned
 from ldl.base import child_seeds
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MaxFeatures = Count | Factor | Literal["sqrt"] | None
 
 
 @dataclass(eq=False, repr=False)
-class _SplitForest(WeightedSelfTuned):
+class _SplitForest(SelfTuned):
     """Base of StructRF and RF*: each tree grows from a seed of its own.
 
     Predictions are added up in the order of the trees, so results depend on no thread.
@@ -73,12 +73,13 @@ class _SplitForest(WeightedSelfTuned):
         columns = make_columns(X)
         rules = self._rules(X.shape[1], classes, start)
         chance = chances(self._weight(n))
+        replace = self.bootstrap or chance is not None
         table = np.arange(drawn + 1, dtype=np.float64)
         table[1:] *= np.log(table[1:])
 
         def grow(seed: int) -> Tree:
             generator = np.random.default_rng(seed)
-            chosen = generator.choice(n, size=drawn, replace=self.bootstrap, p=chance)
+            chosen = generator.choice(n, size=drawn, replace=replace, p=chance)
             sample = _growth.Sample(columns, D, label, np.bincount(chosen, minlength=n), table)
             return _growth.grow(X, sample, rules, int(generator.integers(2**63)))
 
@@ -152,7 +153,7 @@ class StructRF(_SplitForest):
     max_samples : float, default=0.8
         Rows that each tree draws, as a share of the training rows.
     bootstrap : bool, default=True
-        Draw rows with replacement.
+        Draw rows with replacement, as is always done where they have weights.
     min_samples_split : int, default=5
         A node with fewer rows is a leaf. The paper prints no value.
     max_features : int, float, str or None, default=None
@@ -241,7 +242,7 @@ class RFStar(_SplitForest):
     max_samples : float, default=0.8
         Rows that each tree draws, as a share of the training rows.
     bootstrap : bool, default=True
-        Draw rows with replacement.
+        Draw rows with replacement, as is always done where they have weights.
     min_samples_split : int, default=5
         A node with fewer rows is a leaf. The paper prints no value.
     max_features : int, float, str or None, default=None

@@ -16,9 +16,9 @@ import numpy as np
 from ldl._distances import squared_distances
 from ldl._memory import demand_memory
 from ldl._parameters import Auto, NotNegative, Positive
-from ldl._self_tuned import Grid
+from ldl._self_tuned import Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows, rooted
+from ldl._weighted import rooted
 from ldl.base import dense, warn_unfinished
 
 _MAX_ITERATIONS = 500
@@ -31,7 +31,7 @@ _MIXED = 6
 
 
 @dataclass(eq=False, repr=False)
-class LDSVR(WeightedRows):
+class LDSVR(SelfTuned):
     """Support vector regression of label distributions (LDSVR).
 
     Targets z are the logits of the degrees, and rows are mapped by a kernel. Since a sigmoid rises

@@ -16,9 +16,9 @@ import numpy as np
 from ldl._distances import mean_distance, rbf
 from ldl._memory import demand_memory
 from ldl._parameters import Interval, Positive
-from ldl._weighted import WeightedRows
+from ldl._self_tuned import SelfTuned
+from ldl._weighted import counted
 from ldl.base import child_seeds, warn_unfinished
-from ldl.linear._softmax import counted
 
 _PLATT_FOLDS = 5
 _CLIP = 1e-7
@@ -61,7 +61,7 @@ class Machine:
 
 
 @dataclass(eq=False, repr=False)
-class PTSVM(WeightedRows):
+class PTSVM(SelfTuned):
     """Support vector machines for pairs of labels, coupled to a distribution (PT-SVM).
 
     Problem transformation: a row with c label degrees becomes c rows of one label each, weighted by

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldl._scale import Scale
-from ldl._weighted import WeightedRows, rooted
+from ldl._self_tuned import SelfTuned
+from ldl._weighted import rooted
 from ldl.linear.ldlcl import project_to_simplex
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ProjectedModel(WeightedRows):
+class ProjectedModel(SelfTuned):
     """Base of models that predict the distribution nearest to x W + b.
 
     A subclass writes ``_weights``.

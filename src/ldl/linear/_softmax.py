@@ -46,11 +46,6 @@ def with_ones(X: Any) -> Any:
     return np.column_stack([X, np.ones(len(X))])
 
 
-def counted(D: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Return rows as often as each counts."""
-    return D if weight is None else D * weight[:, None]
-
-
 def standardised(X: Any, scale: Scale) -> tuple[Any, np.ndarray | None]:
     """Return standardised features, and the offset that sparse ones still have.
 
@@ -58,7 +53,7 @@ def standardised(X: Any, scale: Scale) -> tuple[Any, np.ndarray | None]:
     taken off the scores instead.
     """
     if not hasattr(X, "tocsr"):
-        return (X - scale.shift) * scale.factor, None
+        return scale.applied(X), None
     X = X.tocsr(copy=True)
     X.data *= scale.factor[X.indices]
     return X, scale.shift * scale.factor

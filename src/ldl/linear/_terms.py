@@ -11,11 +11,11 @@ import numpy as np
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import counted
 from ldl.linear._bfgs import Optimum
 from ldl.linear._newton import Curvature, Solve, minimise_newton, start_at_mean
 from ldl.linear._softmax import (
     SoftmaxObjective,
-    counted,
     slopes_of_scores,
     softmax_columns,
     with_ones,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ldl._parameters import Count, NotNegative, Positive
-from ldl._weighted import WeightedRows
+from ldl._self_tuned import SelfTuned
 from ldl.linear._softmax import softmax_rows
 from ldl.linear.iis import SAIIS
 from ldl.linear.maxent import SABFGS, MaximumEntropy
@@ -34,7 +34,7 @@ _SEARCH_TOLERANCE = 1e-6
 
 
 @dataclass(eq=False, repr=False)
-class ALDL(WeightedRows):
+class ALDL(SelfTuned):
     """Maximum entropy model whose labels have a width of their own at each age (IIS-ALDL).
 
     For ordered labels, such as ages. Of the given distributions only the highest label counts: the

@@ -19,8 +19,9 @@ import numpy as np
 from ldl._parameters import Auto, Count
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
+from ldl._weighted import counted
 from ldl.base import dense
-from ldl.linear._softmax import counted, with_ones
+from ldl.linear._softmax import with_ones
 from ldl.linear.maxent import MaximumEntropy
 
 _LARGEST_SHIFT = 20.0

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
+from ldl._scale import Scale
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedScale
 from ldl.linear._bfgs import Patience
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import SoftmaxObjective, softmax_columns, standardised, with_ones
@@ -168,7 +168,7 @@ class LDLHR(PenalisedModel):
         if self.form == "printed" and not self.rho > 0:
             raise ValueError(f"rho must be above 0 where form is 'printed', got {self.rho}")
         weight = self._weight(len(D))
-        scale = WeightedScale(X, weight) if self.standardise else None
+        scale = Scale(X, weight) if self.standardise else None
         X, offset = standardised(X, scale) if scale else (X, None)
         objective = HighestAndRest(with_ones(X), D, self)
         objective.offset, objective.weight = offset, weight

@@ -16,11 +16,10 @@ import numpy as np
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl._weighted import rooted
+from ldl._weighted import counted, rooted
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
     SoftmaxObjective,
-    counted,
     slopes_of_scores,
     softmax_columns,
     with_ones,

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative, Positive
-from ldl._self_tuned import Grid
+from ldl._self_tuned import Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows, rooted
-from ldl.linear._softmax import counted, softmax_rows
+from ldl._weighted import counted, rooted
+from ldl.linear._softmax import softmax_rows
 from ldl.linear.ldl_ldm import cluster_rows
 
 _FIRST_CODE = 1e-6
@@ -79,7 +79,7 @@ class CodedObjective:
 
 
 @dataclass(eq=False, repr=False)
-class LDLSCL(WeightedRows):
+class LDLSCL(SelfTuned):
     """Softmax model with codes of local correlation (LDL-SCL).
 
     The training distributions are clustered by k-means, for which all rows count alike, into m

@@ -10,12 +10,11 @@ import numpy as np
 from ldl._parameters import Auto, Interval, NotNegative
 from ldl._self_tuned import Grid
 from ldl._tempered import AUTO
-from ldl._weighted import rooted
+from ldl._weighted import counted, rooted
 from ldl.base import dense, warn_unfinished
 from ldl.linear._penalised import PenalisedModel
 from ldl.linear._softmax import (
     SoftmaxObjective,
-    counted,
     slopes_of_scores,
     softmax_columns,
     softmax_rows,

@@ -12,14 +12,13 @@ import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative
 from ldl._scale import Scale
-from ldl._self_tuned import Candidate, Grid
+from ldl._self_tuned import Candidate, Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows, WeightedScale
+from ldl._weighted import counted
 from ldl.linear._bfgs import Optimum, minimise_bfgs, minimise_lbfgs
 from ldl.linear._newton import Curvature, minimise_newton, start_at_mean
 from ldl.linear._softmax import (
     SoftmaxObjective,
-    counted,
     softmax_rows,
     standardised,
     with_ones,
@@ -29,7 +28,7 @@ _DENSE_BELOW = 3000
 _GRADIENT_TOLERANCE = 1e-10
 
 
-class MaximumEntropy(WeightedRows):
+class MaximumEntropy(SelfTuned):
     """Base of the models P = softmax(X W + b), however their weights are found.
 
     A subclass has the parameter ``max_iter``.
@@ -243,7 +242,7 @@ class Problem:
         self.constants = int(model.fit_intercept)
         W = model._start(X.shape[1], D.shape[1])
         self.start = np.vstack([W, np.zeros((self.constants, D.shape[1]))]).T.ravel()
-        self.scale = WeightedScale(X, weight) if model.standardise else None
+        self.scale = Scale(X, weight) if model.standardise else None
         offset = None
         if self.scale and not hasattr(X, "tocsr"):
             X = self._scaled_beside_ones(X, self.scale)

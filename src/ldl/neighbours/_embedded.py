@@ -24,9 +24,8 @@ import numpy as np
 from ldl import metrics
 from ldl._holdouts import first_best, holdouts
 from ldl._parameters import Auto, Count, Factor, as_list
-from ldl._self_tuned import Candidate, Grid
+from ldl._self_tuned import Candidate, Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.neighbours._spectral import Coordinates
 from ldl.neighbours.knn import AAKNN
 
@@ -46,7 +45,7 @@ class Embedding:
 
 
 @dataclass(eq=False, repr=False)
-class EmbeddedKNN(WeightedRows):
+class EmbeddedKNN(SelfTuned):
     """Base of AA-kNN in an embedding.
 
     A subclass gives coordinates and, for each candidate, directions in them. Its own parameters

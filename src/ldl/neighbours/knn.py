@@ -10,9 +10,8 @@ import numpy as np
 
 from ldl._distances import squared_norms
 from ldl._parameters import Auto, Count
-from ldl._self_tuned import Candidate, Grid
+from ldl._self_tuned import Candidate, Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 
 _BLOCK_BYTES = 2 * 2**20
 """Size of a block of products, unless fewer than ``_FEWEST_ROWS`` rows would fit."""
@@ -26,7 +25,7 @@ _UNDERFLOW = 1e-37
 
 
 @dataclass(eq=False, repr=False)
-class AAKNN(WeightedRows):
+class AAKNN(SelfTuned):
     """Mean label distribution of the nearest training rows (AA-kNN).
 
     Algorithm adaptation: the prediction is the mean of D over the ``n_neighbors`` training rows

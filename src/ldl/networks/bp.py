@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, Positive
-from ldl._self_tuned import Grid
+from ldl._self_tuned import Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.base import dense
 from ldl.linear._softmax import softmax_rows
 
@@ -81,7 +80,7 @@ class Layers:
 
 
 @dataclass(eq=False, repr=False)
-class AABP(WeightedRows):
+class AABP(SelfTuned):
     """Feed-forward network trained by back-propagation (AA-BP).
 
     Algorithm adaptation: tanh layers and an output unit for each label. Gradient descent on all

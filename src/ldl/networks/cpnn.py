@@ -8,9 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ldl._parameters import Auto, Count, Interval
-from ldl._self_tuned import Grid
+from ldl._self_tuned import Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 
 _LARGEST_EXPONENT = 700.0
 _TINY = np.finfo(np.float64).tiny
@@ -127,7 +126,7 @@ def _exponential(parts: np.ndarray) -> np.ndarray:
 
 
 @dataclass(eq=False, repr=False)
-class CPNN(WeightedRows):
+class CPNN(SelfTuned):
     """Conditional probability neural network, for ordered labels such as ages (CPNN).
 
     A network with one layer of sigmoid units takes the features x and the label y as a number 1, 2,

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, Positive
-from ldl._self_tuned import Grid
+from ldl._self_tuned import Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.linear.ldlcl import project_to_simplex
 from ldl.networks.bp import Layers
 
 
 @dataclass(eq=False, repr=False)
-class DuoLDL(WeightedRows):
+class DuoLDL(SelfTuned):
     """Network of the differences between degrees (Duo-LDL).
 
     One tanh layer, and an output for each ordered pair of labels, which learns ``D_ij - D_ik``. As

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldl._parameters import Auto, Count, NotNegative, Positive
-from ldl._self_tuned import Grid
+from ldl._self_tuned import Grid, SelfTuned
 from ldl._tempered import AUTO
-from ldl._weighted import WeightedRows
 from ldl.linear.maxent import SABFGS
 
 _COOLING = 0.7
@@ -60,7 +59,7 @@ class Machine:
 
 
 @dataclass(eq=False, repr=False)
-class RG4LDL(WeightedRows):
+class RG4LDL(SelfTuned):
     """Softmax model on the hidden units of a restricted Boltzmann machine (RG4LDL).
 
     Features are stretched to [0, 1]. Without a look at labels, contrastive divergence on batches of

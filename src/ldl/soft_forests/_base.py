@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from ldl._parameters import Count, Factor, Interval, NotNegative, Options, Positive
-from ldl._weighted import WeightedRows
+from ldl._self_tuned import SelfTuned
 from ldl.base import LDLEstimator
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class _Fixed:
 
 
 @dataclass(eq=False, repr=False)
-class SoftForest(WeightedRows, SoftTrees, _Fixed):
+class SoftForest(SelfTuned, SoftTrees, _Fixed):
     """Base of soft forests on a linear map: parameters of the map and of its steps.
 
     Parameters

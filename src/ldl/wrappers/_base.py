@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldl._parameters import class_at
-from ldl.base import LDLEstimator
+from ldl.base import LDLEstimator, Weighted
 
 
 @dataclass(eq=False, repr=False)
-class Wrapper(LDLEstimator):
+class Wrapper(Weighted):
     """Base of methods around another method, their ``estimator``.
 
     As with scikit-learn's own, parameters of one that is given as an object are parameters of the

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ldl._parameters import Count
+from ldl._self_tuned import SelfTuned
 from ldl._threads import each
-from ldl._weighted import WeightedRows, weights_for
+from ldl._weighted import weights_for
 from ldl.base import LDLEstimator, child_seeds
 from ldl.forests.structrf import StructRF
 from ldl.neighbours.knn import AAKNN
@@ -22,7 +23,7 @@ Learner = LDLEstimator | np.ndarray | None
 
 
 @dataclass(eq=False, repr=False)
-class DFLDL(Wrapper, WeightedRows):
+class DFLDL(Wrapper, SelfTuned):
     """Decomposition and fusion: learners for all pairs of labels (DF-LDL).
 
     For each two labels i < j the training rows are cut in two, those with D_i >= D_j and those with

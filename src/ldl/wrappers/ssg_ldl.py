@@ -12,6 +12,7 @@ from ldl._memory import demand_memory
 from ldl._parameters import Count, NotNegative
 from ldl._scale import Scale
 from ldl._self_tuned import SelfTuned
+from ldl._weighted import weights_for
 from ldl.base import LDLEstimator, check_distributions, check_features, child_seeds
 from ldl.neighbours.knn import AAKNN
 from ldl.wrappers._base import Wrapper
@@ -28,7 +29,8 @@ class SSGLDL(Wrapper, SelfTuned):
     so that isolated ones are drawn more often, and one of its nearest neighbours evenly. The new
     row lies in the box between both: each feature is moved by a random share of its own. Its labels
     are the mean of all the neighbours' distributions. The estimator is fitted to the training rows
-    and the new ones.
+    and the new ones. Weights of rows multiply the probabilities, and new rows count as much as the
+    training rows do in the mean.
 
     Parameters
     ----------
@@ -98,8 +100,11 @@ class SSGLDL(Wrapper, SelfTuned):
         estimator = self._new_estimator(child_seeds(self.random_state, 2)[1])
         if self.n_jobs != 1 and "n_jobs" in estimator.get_params():
             estimator.set_params(n_jobs=self.n_jobs)
-        more, labels = self._oversampled(X, D)
-        self.estimator_ = estimator.fit(more, labels)
+        weight = self._weight(len(D))
+        more, labels = self._oversampled(X, D, weight)
+        if weight is not None:
+            weight = np.append(weight, np.full(len(more) - len(X), weight.mean()))
+        self.estimator_ = estimator.fit(more, labels, **weights_for(estimator, weight))
         self.diagnostics_ = {"rows": len(more), "synthetic": len(more) - len(X)}
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
@@ -128,10 +133,12 @@ class SSGLDL(Wrapper, SelfTuned):
         if not self.standardise:
             return self._oversampled(X, D)
         scale = Scale(X)
-        more, labels = self._oversampled((X - scale.shift) * scale.factor, D)
+        more, labels = self._oversampled(scale.applied(X), D)
         return scale.back(more), labels
 
-    def _oversampled(self, X: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _oversampled(
+        self, X: np.ndarray, D: np.ndarray, weight: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         new = int(self.amount * len(X))
         demand_memory(
             type(self).__name__,
@@ -140,6 +147,8 @@ class SSGLDL(Wrapper, SelfTuned):
         )
         generator = np.random.default_rng(child_seeds(self.random_state, 2)[0])
         means, near = self._distances(X, D)
+        if weight is not None:
+            means *= weight
         total = means.sum()
         chosen = generator.choice(len(X), size=new, p=means / total if total > 0 else None)
         partner = near[chosen, generator.integers(near.shape[1], size=new)]
