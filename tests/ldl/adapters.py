@@ -44,7 +44,7 @@ class Weighing(Adapter):
         return super(Adapter, self).fit(X, distributions(y), sample_weight)  # type: ignore[misc]
 
 
-class Embedded(Adapter):
+class Embedded(Weighing):
     """An estimator that gives coordinates, too."""
 
     def fit_transform(self, X: Any, y: Any) -> Any:
@@ -57,9 +57,9 @@ def adapted(name: str, **parameters: Any) -> LDLEstimator:
 
 
 def _adapter(name: str) -> type:
-    if isinstance(cheap(name), Weighted):
-        return Weighing
-    return Embedded if hasattr(cheap(name), "transform") else Adapter
+    if not isinstance(cheap(name), Weighted):
+        return Adapter
+    return Embedded if hasattr(cheap(name), "transform") else Weighing
 
 
 for _name in NAMES:

@@ -96,7 +96,7 @@ def cheap(method: str) -> str:
 def test_a_refit_grows_the_kept_layers_again_on_every_row(reuse):
     """So many layers without a rule, on the same rows and from the same seeds, answer the same."""
     X, D = problem()
-    common = {"learners": "knn+lr", "reuse": reuse, "random_state": 5}
+    common = {"learners": "knn+lr", "reuse": reuse, "random_state": 5, "mean_share": None}
     held = {"judge_on": "holdout", "validation_fraction": 0.2, **common}
     stopped = LDLDF(output_layer="refitted", **held).fit(X, D)
     kept = stopped.diagnostics_["layers_kept"]
