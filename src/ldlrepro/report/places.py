@@ -154,9 +154,6 @@ KIND_WORDS = {
 """How a kind of data set begins -> words that find it too."""
 
 
-SCRIPT = re.compile(r"<script.*?</script>", re.DOTALL)
-"""Code or packed data, which nobody reads."""
-
 OTHER_NAMES = {"sa_iis": "IIS-LLD IIS-LDL", "sa_bfgs": "BFGS-LLD BFGS-LDL"}
 """Method -> names that papers elsewhere give to it."""
 
@@ -242,7 +239,8 @@ def words_of(texts: Iterable[str], found: Collection[Place]) -> dict[tuple[str, 
         for (start, place), (end, _) in pairwise([*starts, (len(text), ())]):
             page_end = text.find("</section>", start)
             own = text[text.find(">", start) + 1 : min(end, page_end)]
-            said = re.findall(r"[^\W\d_][\w-]+", Markup(SCRIPT.sub("", own)).striptags())
+            shown = re.sub(r"<script.*?</script>", "", own, flags=re.DOTALL)
+            said = re.findall(r"[^\W\d_][\w-]+", Markup(shown).striptags())
             words[place] = " ".join(sorted({word.lower() for word in said}))
     return words
 
