@@ -8,7 +8,7 @@ from pathlib import Path
 from ldlrepro.judge.claims import ClaimRow
 from ldlrepro.report.content import Figure, ReportContent
 from ldlrepro.report.html import write_report
-from ldlrepro.report.places import ABOUT, ALSO
+from ldlrepro.report.places import ABOUT, ALSO, Place, words_of
 from ldlrepro.report.record_views import record_data
 from ldlrepro.report.written import PAGES
 from tests.report_pages import cell, content, fold, measurement, page, unit
@@ -139,3 +139,9 @@ def test_words_of_the_box_belong_to_a_section_or_a_question():
     parts = {"Persons apart", "Claims", "Left out", "Misprints"}  # of a paper
     menu = {"How to read this report", "Data", "Contradictions between papers"}
     assert set(ALSO) <= {*ABOUT.values(), *PAGES.values(), *parts, *menu}
+
+
+def test_the_words_of_a_place_are_those_that_a_reader_sees():
+    data = '<script type="application/gzip">qk/ERO+x</script>'
+    text = f'<section id="/a">Ranks of <b>methods</b> {data} agree</section>'
+    assert words_of([text], [Place("A", ("a",))]) == {("a",): "agree methods of ranks"}

@@ -239,7 +239,8 @@ def words_of(texts: Iterable[str], found: Collection[Place]) -> dict[tuple[str, 
         for (start, place), (end, _) in pairwise([*starts, (len(text), ())]):
             page_end = text.find("</section>", start)
             own = text[text.find(">", start) + 1 : min(end, page_end)]
-            said = re.findall(r"[^\W\d_][\w-]+", Markup(own).striptags())
+            shown = re.sub(r"<script.*?</script>", "", own, flags=re.DOTALL)
+            said = re.findall(r"[^\W\d_][\w-]+", Markup(shown).striptags())
             words[place] = " ".join(sorted({word.lower() for word in said}))
     return words
 
