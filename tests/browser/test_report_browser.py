@@ -429,7 +429,7 @@ def test_is_the_kl_of_ldldf_on_sjaffe_reproduced(page: Any, reference: Any) -> N
         ("why is human gene missing", "#/data/human_gene", "Human Gene"),
         ("fgnet features", "#/data/fgnet_features", "leads in the arena"),
         ("structrf/16/sjaffe/SA-BFGS/kl", "#/cell/structrf/16/sjaffe/SA-BFGS/kl", "0.0861"),
-        ("carried over", "#/about/run", "How it was run"),
+        ("same bits", "#/about/run", "How it was run"),
         ("PT-Bayes", "#/methods/pt_bayes", "judged numbers of PT-Bayes hold"),
         ("González 2021", "#/df_ldl", "DF-LDL"),
         ("where do I get the data?", "#/about/run/data", "ldlrepro fetch DATASET"),

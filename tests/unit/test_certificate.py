@@ -19,7 +19,8 @@ def checks(*, passed: int = 2, skipped: int = 0) -> list[Check]:
 
 
 def extent(asked: int) -> Extent:
-    return Extent("ldlrepro audit p", asked, 40, {"computed": 1, "carried over": 3, "changed": 2})
+    records = {"today's code": 1, "the same bits": 3, "other code": 0, "changed": 2}
+    return Extent("ldlrepro audit p", asked, 40, records)
 
 
 def test_the_verdict_line_names_what_was_not_seen():
@@ -36,8 +37,8 @@ def test_an_audit_says_how_likely_it_finds_one_altered_fold_and_what_its_records
     chance, records = in_words(found)
     assert chance.startswith("3 of 40 folds were computed again, 3 of them right. That is 7.5%")
     for told in (
-        "Of 4 records of 1 paper, 1 were computed",
-        "3 were carried over",
+        "Of 4 records of 1 paper, 1 were computed by today's code",
+        "3 by earlier code that predicts the same bits, and none by other code",
         "2 come from a tree",
     ):
         assert told in records

@@ -145,7 +145,7 @@ def audit(question: Question, judge: Judge, say: Callable[[str], None]) -> dict[
         question.command(lot),
         max(len(draws), len(question.named)) if question.named else question.units,
         sum(len(scored.rows) for scored in in_scope),
-        origins(in_scope),
+        origins(in_scope, project),
         question.named,
     )
     found = certificate(project, scope.papers, [*checks, reruns], extent)
@@ -252,16 +252,17 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
     reruns, records = found["reruns"], found["records"]
     right = found["checks"][-1]["passed"]
     share = f"{100 * reruns['finds_one_altered_fold']:.2g}%"
-    computed, carried, changed = records.values()
+    today, same, other, changed = records.values()
     papers = len(found["papers"])
     told = f"{papers} paper{'s' * (papers > 1)}"
     return [
         f"{reruns['computed']:,} of {reruns['in_scope']:,} folds were computed again, {right:,} of "
         f"them right. That is {share} of all, and the chance to find one fold that was altered "
         "together with its checksums.",
-        f"Of {computed + carried:,} records of {told}, {computed or 'none'} were computed by the "
-        f"code that they name, and {carried or 'none'} were carried over from earlier code with "
-        f"the same bits. {changed or 'None'} come from a tree with uncommitted changes.",
+        f"Of {today + same + other:,} records of {told}, {today or 'none'} were computed by "
+        f"today's code, {same or 'none'} by earlier code that predicts the same bits, and "
+        f"{other or 'none'} by other code. {changed or 'None'} come from a tree with uncommitted "
+        "changes.",
     ]
 
 

@@ -220,19 +220,19 @@ def _problems(scope: Scope, unit: Unit, scored: UnitScores) -> list[str]:
     return problems
 
 
-def current_digests(unit: Unit, project: Project) -> dict[str, str]:
-    """Return the digests that a record of this unit would have today."""
+def current_digests(unit: Unit, project: Project) -> dict[str, set[str]]:
+    """Return the digests that a record of this unit may have today."""
     return {
-        "spec_sha256": unit.spec_sha256,
-        "code_sha256": digests.method_digest(unit.method),
-        "lock_sha256": provenance.lock_digest(project.root),
+        "spec_sha256": {unit.spec_sha256},
+        "code_sha256": digests.codes_as_good(unit.method),
+        "lock_sha256": {provenance.lock_digest(project.root)},
     }
 
 
-def differing(row: FoldRow, today: Mapping[str, str]) -> list[str]:
+def differing(row: FoldRow, today: Mapping[str, set[str]]) -> list[str]:
     """Return the names of everything that has changed since a record was made."""
     words = {"spec_sha256": "setting", "code_sha256": "code", "lock_sha256": "lock file"}
-    return [words[name] for name, value in today.items() if getattr(row, name) != value]
+    return [words[name] for name, known in today.items() if getattr(row, name) not in known]
 
 
 def check_too_good(scope: Scope) -> Check:

@@ -201,7 +201,7 @@ def _other_scores(one: Draw, again: UnitScores, tolerance: float = 0.0) -> Itera
             yield f"{name} is {now}, the record has {old}"
 
 
-def _by_processor(one: Draw, new: FoldRow, today: Mapping[str, str]) -> str:
+def _by_processor(one: Draw, new: FoldRow, today: Mapping[str, set[str]]) -> str:
     """Name both processors where only they can explain the difference; else ''."""
     old = one.row
     then, now = old.machine.get("cpu"), new.machine.get("cpu")
@@ -241,7 +241,7 @@ def same_digits(old: float, new: float) -> bool:
     return f"{old:.{DIGITS}g}" in {f"{value:.{DIGITS}g}" for value in near}
 
 
-def _difference(one: Draw, new: FoldRow, P: np.ndarray, today: Mapping[str, str]) -> str:
+def _difference(one: Draw, new: FoldRow, P: np.ndarray, today: Mapping[str, set[str]]) -> str:
     """Describe predictions whose digests differ; return '' for a GPU's that are near enough."""
     old = one.row
     parts = [f"another {name}" for name in differing(old, today)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldlrepro.core import code_digest
@@ -26,6 +28,8 @@ NOT_DECISIVE = (
     "ldlrepro.core.progress",
 )
 """Modules whose changes cannot move a number; the files they read have digests of their own."""
+SAME_BITS = "reference/same_bits.json"
+"""Digest of a method's code -> those of earlier code that predicts the same bits."""
 
 
 def tree_digest(tree: Any) -> str:
@@ -67,6 +71,20 @@ def method_digest(method: Method) -> str:
     modules = method.project.modules
     named = modules.classes_named(method.parameters)
     return class_digest(method.class_path, *named, modules=modules)
+
+
+@cache
+def codes_with_the_same_bits(root: Path) -> dict[str, list[str]]:
+    """Return what tools/fit_digests.py found out; nothing outside a checkout."""
+    path = root / SAME_BITS
+    found: dict[str, list[str]] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return found
+
+
+def codes_as_good(method: Method) -> set[str]:
+    """Return the digests of today's code of a method, and of earlier code with the same bits."""
+    today = method_digest(method)
+    return {today, *codes_with_the_same_bits(method.project.root).get(today, ())}
 
 
 def class_digest(*paths: str, modules: Modules | None = None) -> str:

@@ -186,7 +186,6 @@ def _units_of(table: Path, over_rows: bool) -> Iterator[UnitScores]:
             REFERENCE,
             [_as_seen_from_here(table)],
             over_rows,
-            bool(provenance[method][dataset].get("carried_over")),
         )
 
 

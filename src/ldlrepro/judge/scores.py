@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ldl import metrics
+from ldlrepro.catalogue import Project, digests
 from ldlrepro.core.checksums import array_sha256
 from ldlrepro.core.errors import UserError, damage_told
 from ldlrepro.core.workspace import Workspace
@@ -56,8 +57,6 @@ class UnitScores:
     """The record files, for links and artifacts."""
     over_rows: bool = False
     """Whether the protocol averages over test rows, and not over folds."""
-    carried_over: bool = False
-    """Whether other code computed it than its digests name: code that gives the same bits."""
 
     @property
     def key(self) -> str:
@@ -259,14 +258,21 @@ def _read_tests(folds: Path) -> _Tests:
     return _Tests({(f.repeat, f.fold): f.test for f in made}, folds_digest(made) if made else "")
 
 
-def origins(units: Iterable[UnitScores]) -> dict[str, int]:
-    """Count records by whether the code that their digests name computed them."""
-    counts = {"computed": 0, "carried over": 0, "of a tree with uncommitted changes": 0}
+def origins(units: Iterable[UnitScores], project: Project) -> dict[str, int]:
+    """Count records by the code that computed them."""
+    counts = dict.fromkeys(("today's code", "code with the same bits", "other code"), 0)
+    changed = 0
     for unit in units:
-        counts["carried over" if unit.carried_over else "computed"] += 1
-        changed = any(row.git_commit.endswith("+") for row in unit.rows)
-        counts["of a tree with uncommitted changes"] += changed
-    return counts
+        method = project.method(unit.method)
+        codes = {row.code_sha256 for row in unit.rows}
+        if codes == {digests.method_digest(method)}:
+            counts["today's code"] += 1
+        elif codes <= digests.codes_as_good(method):
+            counts["code with the same bits"] += 1
+        else:
+            counts["other code"] += 1
+        changed += any(row.git_commit.endswith("+") for row in unit.rows)
+    return {**counts, "a tree with uncommitted changes": changed}
 
 
 def _rows(path: Path) -> list[FoldRow]:

@@ -270,7 +270,7 @@ class ReportContent:
         """Return how many records there are of each origin."""
         from ldlrepro.judge.scores import origins
 
-        return origins(self.units().values())
+        return origins(self.units().values(), self.project)
 
     def measure(self, metric: str) -> str:
         """Return a measure's name for readers."""
