@@ -260,14 +260,14 @@ def _read_tests(folds: Path) -> _Tests:
 
 def origins(units: Iterable[UnitScores], project: Project) -> dict[str, int]:
     """Count records by the code that computed them."""
-    counts = dict.fromkeys(("today's code", "code with the same bits", "other code"), 0)
+    counts = dict.fromkeys(("present code", "code with the same bits", "other code"), 0)
     changed = 0
     for unit in units:
-        method = project.method(unit.method)
         codes = {row.code_sha256 for row in unit.rows}
-        if codes == {digests.method_digest(method)}:
-            counts["today's code"] += 1
-        elif codes <= digests.codes_as_good(method):
+        method = project.method(unit.method) if project.has_method(unit.method) else None
+        if method and codes == {digests.method_digest(method)}:
+            counts["present code"] += 1
+        elif method and codes <= digests.codes_as_good(method):
             counts["code with the same bits"] += 1
         else:
             counts["other code"] += 1
