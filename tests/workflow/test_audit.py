@@ -361,7 +361,7 @@ def test_the_first_line_says_how_many_of_the_folds_asked_for_were_rerun(finished
         "in_scope": 20,
         "finds_one_altered_fold": 4 / 20,
     }
-    assert told["records"]["computed"] == 4
+    assert told["records"]["present code"] == 4
     page = (finished.root / "results/audit/audit.html").read_text()
     assert "PASS, 4 of 20 rerun" in page
     assert f"files with results/compare/tiny/{NAME}" in page
