@@ -226,13 +226,12 @@ class ImageEstimator(Weighted):
             self.network_,
             self.head_,
             images,
-            self._targets(D),
+            replace(self._targets(D), weight=weight),
             replace(self._settings(), name=self._name(images, D, weight)),
             window,
             hardware,
             seed,
             self._say,
-            weight,
         )
         training.run()
         self.head_.to(torch.device("cpu"))

@@ -77,6 +77,8 @@ class Targets:
     """The true number of each row, in the head's units."""
     unit: float = 1.0
     """Labels in one of the head's units."""
+    weight: np.ndarray | None = None
+    """How often each image is drawn, in relation to the others."""
 
 
 class Training:
@@ -102,8 +104,6 @@ class Training:
         Seed of everything random.
     say : callable, optional
         Hears a line after every few steps.
-    weight : ndarray of shape (rows,), optional
-        How often each image is drawn, in relation to the others.
     """
 
     def __init__(
@@ -117,12 +117,11 @@ class Training:
         hardware: Hardware,
         seed: int,
         say: Callable[[str], None] = lambda line: None,
-        weight: np.ndarray | None = None,
     ) -> None:
         self.network, self.head, self.images = network, head, images
         self.settings, self.window, self.hardware = settings, window, hardware
         self.seed, self.say = seed, say
-        self.order = Order(images.shape[0], settings.batch_size, seed, weight)
+        self.order = Order(images.shape[0], settings.batch_size, seed, targets.weight)
         if self.order.size % hardware.ranks.count:
             raise ValueError(
                 f"batch_size must be a multiple of the {hardware.ranks.count} processes that share "
