@@ -28,6 +28,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted
 
 import ldl
+from ldl._tempered import Tempered
 from ldl.base import Weighted
 from ldl.checks import sample
 from ldl.datasets import make_distributions
@@ -311,6 +312,16 @@ def test_weights_of_one_change_no_bit_and_rows_of_weight_zero_are_as_if_left_out
     assert (some.predict(X) != plain).any()
     with pytest.raises(ValueError, match="sample_weight must be above zero for two rows"):
         model.fit(X, D, sample_weight=np.eye(60)[0])
+
+
+@pytest.mark.parametrize("name", [name for name in COUNTED if name in COPIES])
+def test_predictions_follow_the_rows_that_weigh_more(name):
+    X, D = sample(n=120)
+    weight = np.where(D[:, 0] > np.median(D[:, 0]), 10.0, 1.0)
+    plain = {"mean_share": None} if issubclass(getattr(ldl, name), Tempered) else {}
+    model = cheap(name, **seed(name), **plain)
+    weighted = clone(model).fit(X, D, sample_weight=weight).predict(X)
+    assert weighted[:, 0].mean() > model.fit(X, D).predict(X)[:, 0].mean()
 
 
 @pytest.mark.parametrize("name", [name for name in COUNTED if name not in COPIES])

@@ -105,12 +105,12 @@ class LDLLCLR(TermModel):
     def _fit(self, X: np.ndarray, D: np.ndarray) -> None:
         (n, c), rho = D.shape, self.rho
         weight = self._weight(n)
-        counts, D = D, rooted(D, weight)
+        plain, D = D, rooted(D, weight)
         pull = self.local_weight / rho * self._distances(X, D)
         S = low_rank = np.eye(c)
         E, of_mixture, of_rank = np.zeros((n, c)), np.zeros((n, c)), np.zeros((c, c))
         term = MixtureTerm(D, S, rho, weight)
-        search = self._begun(X, counts, (term,), weight)
+        search = self._begun(X, plain, (term,), weight)
         self.rounds_, done = 0, False
         while self.rounds_ < self.rounds and not done:
             self.rounds_ += 1
