@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from ldl.boosting import _quantiles
 from ldl.boosting._quantiles import cut_like_xgboost
-from tests.oracle.parts import open_to_python
-
-ascending = open_to_python(_quantiles.ascending)
 
 
 def features(n: int) -> np.ndarray:
@@ -44,10 +40,3 @@ def test_few_values_have_a_bin_each():
     np.testing.assert_array_equal(
         cut_like_xgboost(X, 32)[0], np.array([2.0, 3.0, 6.0 + 1e-5], np.float32)
     )
-
-
-def test_values_are_sorted():
-    generator = np.random.default_rng(5)
-    values = (generator.normal(size=999) * 10.0 ** generator.integers(-30, 30, 999)).astype("f4")
-    values[:7] = [0.0, -1.0, 1.0, np.inf, -np.inf, -1.0, 1e-45]
-    np.testing.assert_array_equal(ascending(values), np.sort(values))

@@ -85,24 +85,6 @@ def _pack(gradients, words):
     return shift, 1.0 / units
 
 
-@cached
-def find_slots(X, edges, first_edge, slots):
-    """Write down the histogram slot of each row for each feature."""
-    features = X.shape[1]
-    for f in range(features):
-        first, last = first_edge[f], first_edge[f + 1] - 1
-        for row in range(len(X)):
-            # The first bin whose upper end is above the value; beyond all, the last one.
-            value, low, high = X[row, f], first, last
-            while low < high:
-                middle = (low + high) >> 1
-                if edges[middle] > value:
-                    high = middle
-                else:
-                    low = middle + 1
-            slots[row, f] = (low - first) * features + f
-
-
 @compiled
 def _unpacked(packed, shift, unit):
     """Return the sum of gradients, and the number of rows."""
@@ -367,8 +349,10 @@ class SquaresForest:
         X = X.astype(np.float32)
         features, most = X.shape[1], max(map(len, self.edges))
         slots = np.empty(X.shape, np.uint16 if most * features <= 2**16 else np.uint32)
-        first_edge = np.cumsum([0, *map(len, self.edges)])
-        find_slots(X, np.concatenate(self.edges), first_edge, slots)
+        for f, edges in enumerate(self.edges):
+            # The first bin whose upper end is above the value; beyond all, the last one.
+            bins = np.searchsorted(edges[:-1], X[:, f], side="right")
+            slots[:, f] = bins * features + f
         return slots
 
     def _join(self, trees: Sequence[SquaresTree]) -> Forest:
