@@ -18,6 +18,8 @@ from ldlrepro.core.errors import UserError, unknown
 from ldlrepro.core.progress import say, waiting
 
 if TYPE_CHECKING:
+    from ldlrepro.catalogue import Project
+    from ldlrepro.judge.judging import Judge
     from ldlrepro.plan import Unit
     from ldlrepro.report.baselines import Baseline
     from ldlrepro.report.leaderboard import Standings
@@ -58,16 +60,7 @@ def leaderboard(args: argparse.Namespace) -> int:
 
     judge = judge_here(args)
     project = judge.project
-    for name in args.paper:
-        if name in project.protocols and name not in project.paper_ids:
-            raise UserError(
-                f"{name} is a protocol, not a paper. Type `ldlrepro leaderboard --protocol {name}`."
-            )
-    if args.protocol:
-        paper = project.protocol(args.protocol).paper
-        if args.paper and paper not in args.paper:
-            raise UserError(f"{args.protocol} is a protocol of {paper}. Name that paper, or none.")
-        args.paper = args.paper or [paper]
+    _settle_papers(project, args)
     known = directions(project)
     if args.measure not in known:
         raise unknown("measure", args.measure, known)
@@ -95,6 +88,20 @@ def leaderboard(args: argparse.Namespace) -> int:
         print()
     print(paragraph(COLUMNS))
     return 0
+
+
+def _settle_papers(project: Project, args: argparse.Namespace) -> None:
+    """Ask for the paper of the protocol that is asked for; refuse what does not go together."""
+    for name in args.paper:
+        if name in project.protocols and name not in project.paper_ids:
+            raise UserError(
+                f"{name} is a protocol, not a paper. Type `ldlrepro leaderboard --protocol {name}`."
+            )
+    if args.protocol:
+        paper = project.protocol(args.protocol).paper
+        if args.paper and paper not in args.paper:
+            raise UserError(f"{args.protocol} is a protocol of {paper}. Name that paper, or none.")
+        args.paper = args.paper or [paper]
 
 
 def _with_even_digits(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,9 +152,7 @@ def baselines(args: argparse.Namespace) -> int:
     """Give numbers to cite for every method that ran: means and standard deviations over folds,
     with the folds, the settings and the code behind them.
     """
-    from ldlrepro.judge.measures import directions
-    from ldlrepro.judge.persons import FLOOR
-    from ldlrepro.report.baselines import collect, document, of_persons, write_folder
+    from ldlrepro.report.baselines import collect, document, write_folder
 
     judge = judge_here(args)
     if not (args.dataset or args.protocol or args.method or args.out or args.all or args.json):
@@ -155,12 +160,7 @@ def baselines(args: argparse.Namespace) -> int:
         print(paragraph("Name a data set: `ldlrepro baselines --dataset sjaffe`."))
         print(f"\n{paragraph(f'There are: {named}.')}")
         return 0
-    for name in args.dataset:
-        judge.project.data_set(name)
-    for name in args.method:
-        judge.project.method(name)
-    if args.protocol:
-        judge.project.protocol(args.protocol)
+    _demand_known(judge.project, args)
     with waiting("reading records"):
         found = collect(judge, args.dataset, args.protocol, args.method)
     measures = {baseline.measure for baseline in found}
@@ -177,7 +177,28 @@ def baselines(args: argparse.Namespace) -> int:
         return 0
     if not found:
         raise UserError("no complete record fits that. `ldlrepro status` says what has run.")
-    up = directions(judge.project).get(str(shown)) == "higher"
+    return _show_baselines(args, judge, found, str(shown))
+
+
+def _demand_known(project: Project, args: argparse.Namespace) -> None:
+    """Refuse names of data sets, methods and protocols that do not exist."""
+    for name in args.dataset:
+        project.data_set(name)
+    for name in args.method:
+        project.method(name)
+    if args.protocol:
+        project.protocol(args.protocol)
+
+
+def _show_baselines(
+    args: argparse.Namespace, judge: Judge, found: list[Baseline], measure: str
+) -> int:
+    """Show numbers by one measure, what can be cited first."""
+    from ldlrepro.judge.measures import directions
+    from ldlrepro.judge.persons import FLOOR
+    from ldlrepro.report.baselines import collect, of_persons
+
+    up = directions(judge.project).get(measure) == "higher"
     found.sort(key=lambda one: _citable_first(one, up))
     floors = found if not args.method else collect(judge, args.dataset, args.protocol, [FLOOR])
     worse = _worse_than_mean(found, floors, up)
@@ -190,7 +211,7 @@ def baselines(args: argparse.Namespace) -> int:
         lines = [{name: one[name] for name in one if name not in alike} for one in lines]
     listed = lines[: sum(not one.unit.method.by_print for one in found)]
     best_alone = len(listed) > FIRST_ROWS + FEW and not args.all
-    said = openings.of_baselines(found, str(shown), decimals, best_alone, worse)
+    said = openings.of_baselines(found, measure, decimals, best_alone, worse)
     said = f"{said}\n\n{of_persons(found)}".rstrip()
     first = list(lines[0]).index("by print") + args.all
     answer(args, lines, said, first, _best_of_each(found, listed) if best_alone else listed)

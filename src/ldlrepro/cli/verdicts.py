@@ -30,6 +30,8 @@ from ldlrepro.core.errors import UserError, nearest, plain
 from ldlrepro.core.progress import say
 
 if TYPE_CHECKING:
+    from ldlrepro.catalogue import Project
+    from ldlrepro.catalogue.papers import Paper
     from ldlrepro.judge.answer import PaperAnswer
     from ldlrepro.judge.claims import ClaimRow
     from ldlrepro.judge.contradictions import Contradiction
@@ -100,9 +102,7 @@ def verdicts(args: argparse.Namespace) -> int:
     Your results in this folder count first, then the maintainers' reference records; --wide says
     how many of each.
     """
-    from ldlrepro.judge.misses import idle, unexplained
-    from ldlrepro.judge.verdicts import EVIDENCE, JUDGED, VERDICTS
-    from ldlrepro.report.conclusions import of_papers
+    from ldlrepro.judge.verdicts import EVIDENCE, VERDICTS
 
     judge = judge_here(args)
     wanted = papers_of(judge.project, args.paper)
@@ -118,37 +118,59 @@ def verdicts(args: argparse.Namespace) -> int:
     rows = [row for answered in answers.values() for row in answered.rows]
     rows = _only(rows, "dataset", args.dataset, lambda row: (row.dataset, row.unit_dataset))
     rows = _only(rows, "method", args.printed_method, _names_of_method)
-    total, judged = len(rows), sum(row.verdict in JUDGED for row in rows)
-    if args.unexplained:
-        for paper, answered in answers.items():
-            for reason in idle(answered.rows, paper):
-                where = judge.project.shown(paper.beside("misses.yaml"))
-                print(f"{where}: no cell that misses has this reason: {reason}", file=sys.stderr)
-        rows = unexplained(rows)
     if args.badges:
         from ldlrepro.report.badges import write_badges
 
         say(f"{len(write_badges(args.badges, rows))} badges in {args.badges}")
-    if args.show:
-        rows = [row for row in rows if _is(row, args.show)]
-        if args.show in VERDICTS and args.show not in JUDGED:
-            of = counted(total, "printed number")
-        else:
-            of = counted(judged, "judged number")
-        return _list_cells(args, rows, openings.of_cells(len(rows), of, args.show))
-    if args.unexplained:
-        return _list_cells(args, rows, openings.of_unexplained(rows, total))
+    if args.show or args.unexplained:
+        if args.unexplained:
+            _name_idle_reasons(judge.project, answers)
+        return _list_asked(args, rows)
+    return _count_by_paper(args, rows, wanted)
+
+
+def _name_idle_reasons(project: Project, answers: Mapping[Paper, PaperAnswer]) -> None:
+    """Name the written reasons that no missed number has."""
+    from ldlrepro.judge.misses import idle
+
+    for paper, answered in answers.items():
+        for reason in idle(answered.rows, paper):
+            where = project.shown(paper.beside("misses.yaml"))
+            print(f"{where}: no cell that misses has this reason: {reason}", file=sys.stderr)
+
+
+def _list_asked(args: argparse.Namespace, rows: Sequence[VerdictRow]) -> int:
+    """List the numbers with a verdict, those without a reason, or those with both."""
+    from ldlrepro.judge.misses import unexplained
+    from ldlrepro.judge.verdicts import JUDGED, VERDICTS
+
+    listed = unexplained(rows) if args.unexplained else rows
+    if not args.show:
+        return _list_cells(args, listed, openings.of_unexplained(listed, len(rows)))
+    listed = [row for row in listed if _is(row, args.show)]
+    if args.show in VERDICTS and args.show not in JUDGED:
+        of = counted(len(rows), "printed number")
+    else:
+        of = counted(sum(row.verdict in JUDGED for row in rows), "judged number")
+    return _list_cells(args, listed, openings.of_cells(len(listed), of, args.show))
+
+
+def _count_by_paper(
+    args: argparse.Namespace, rows: Sequence[VerdictRow], wanted: Sequence[Paper]
+) -> int:
+    from ldlrepro.report.conclusions import of_papers
+
     kept = {paper: [row for row in rows if row.paper == paper.id] for paper in wanted}
     asked = " on ".join(filter(None, [args.printed_method, args.dataset]))
     if asked:
         kept = {paper: mine for paper, mine in kept.items() if mine}
-    counted_rows = [_counted(paper.id, mine) for paper, mine in kept.items()]
+    lines = [_counted(paper.id, mine) for paper, mine in kept.items()]
     if len(kept) > 1:
-        counted_rows.append(_counted("all", rows))
+        lines.append(_counted("all", rows))
     whose = f" of {wanted[0].id}" if len(wanted) == 1 else of_papers(kept)
     if asked:
         whose = f" of {asked}{whose.replace(' of ', ' in ')}"
-    answer(args, counted_rows, openings.of_verdicts(rows, whose, bool(asked)), first=9)
+    answer(args, lines, openings.of_verdicts(rows, whose, bool(asked)), first=9)
     if not (args.json or asked):
         print(f"\n{paragraph(openings.of_words())}")
     return 0
@@ -194,7 +216,7 @@ def _is(row: VerdictRow, word: str) -> bool:
     return wider.get(word, word in (row.verdict, row.evidence))
 
 
-def _counted(name: str, rows: list[VerdictRow]) -> dict[str, Any]:
+def _counted(name: str, rows: Sequence[VerdictRow]) -> dict[str, Any]:
     """Return a line of counts: what holds, by which evidence numbers are met, every verdict."""
     from ldlrepro.judge.tallies import tally
     from ldlrepro.judge.verdicts import JUDGED

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, compress
 
 from ldlrepro.judge.scores import UnitScores
@@ -40,68 +41,118 @@ BOLDER = 1.1
 """How much wider bold letters are."""
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Mean errors of a paper's methods by place, which is a protocol and a data set."""
+
+    places: list[tuple[str, str]]
+    lines: dict[str, list[float | None]]
+    """Method -> its numbers, from the best mean on; what is told labels, or has no mean, last."""
+    shared: list[bool]
+    """Places over which means are taken."""
+    means: dict[str, float]
+    """Methods that have all of these -> their geometric mean."""
+    fair: list[str]
+    """Methods that are told no test labels."""
+    own: set[str]
+    """Methods that are the paper's own, without variants."""
+    measure: str
+    above_floor: bool
+    """Whether numbers are divided by those of the training mean."""
+
+    @classmethod
+    def on(cls, page: PaperPage) -> Compared | None:
+        """Compare what has run; None where nothing has."""
+        hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
+        units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
+        floor = {_place(u): _error(u) for u in units if u.method == "train_mean"}
+        units = [u for u in units if u.method not in CONTROLS]
+        if floor:
+            units = [u for u in units if floor.get(_place(u))]
+        if not units:
+            return None
+        protocols = list(dict.fromkeys(unit.protocol for unit in units))
+        # Data sets of the same protocol side by side.
+        places = sorted({_place(u): 0 for u in units}, key=lambda at: protocols.index(at[0]))
+        cells = {(u.method, _place(u)): _error(u) / floor.get(_place(u), 1.0) for u in units}
+        methods = dict.fromkeys(unit.method for unit in units)
+        lines = {name: [cells.get((name, place)) for place in places] for name in methods}
+        told = {name for name, method in page.methods.items() if method.control}
+        fair = [name for name in lines if name not in told] or [*lines]
+        own = {_base(row.method_id) for row in page.rows if row.method in page.paper.own}
+        shared = _shared({name: lines[name] for name in fair}, own)
+        means = _means(lines, shared)
+
+        def order(name: str) -> tuple[bool, bool, float, str]:
+            return name not in means, name not in fair, means.get(name, 0.0), name
+
+        lines = {name: lines[name] for name in sorted(lines, key=order)}
+        measure = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
+        return cls(places, lines, shared, means, fair, own, measure, bool(floor))
+
+    @property
+    def columns(self) -> str:
+        count = sum(self.shared)
+        return f"{count} shared column{'s' * (count > 1)}"
+
+    @property
+    def scale(self) -> tuple[str, str]:
+        """Say what the numbers are, and which are good."""
+        if self.above_floor:
+            what = f"{self.measure} over that of the training mean"
+            return what, "Below 1 is better than the training mean."
+        return self.measure, "Lower is better."
+
+
 def methods_figure(page: PaperPage) -> Figure | None:
     """Draw mean errors, over the training mean's if it has run: methods down, data sets across."""
-    hidden = {"true_labels", *(unit.method for unit in page.units if "=" in unit.method)}
-    units = [unit for unit in page.units if unit.values("kl") and unit.method not in hidden]
-    floor = {_place(u): _error(u) for u in units if u.method == "train_mean"}
-    units = [u for u in units if u.method not in CONTROLS]
-    if floor:
-        units = [u for u in units if floor.get(_place(u))]
-    if not units:
+    compared = Compared.on(page)
+    if compared is None:
         return None
-    protocols = list(dict.fromkeys(unit.protocol for unit in units))
-    # Data sets of the same protocol side by side.
-    places = sorted({_place(unit): 0 for unit in units}, key=lambda at: protocols.index(at[0]))
-    cells = {(u.method, _place(u)): _error(u) / floor.get(_place(u), 1.0) for u in units}
-    lines: dict[str, list[float | None]] = {
-        method: [cells.get((method, place)) for place in places]
-        for method in dict.fromkeys(unit.method for unit in units)
-    }
-    told = {name for name, method in page.methods.items() if method.control}
-    fair = [name for name in lines if name not in told] or [*lines]
-    own = {_base(row.method_id) for row in page.rows if row.method in page.paper.own}
-    shared = _shared({name: lines[name] for name in fair}, own)
-    means: dict[str, float] = {}
+    titles = {name: page.title_of(name) for name in compared.lines}
+    names = {name: _told_apart(name, titles) for name in titles}
+    drawn = {name: line for name, line in compared.lines.items() if name in compared.means}
+    bold = [name for name in drawn if _base(name) in compared.own]
+    full = [any(v is not None for v in column) for column in zip(*drawn.values(), strict=True)]
+    what, below = compared.scale
+    scale = f"{what[0].upper()}{what[1:]}.", below
+    shown = {name: [*compress(line, full)] for name, line in drawn.items()}
+    figure = _heat_map(shown, [*compress(compared.places, full)], scale, names, bold)
+    overall = {name: [compared.means[name]] for name in shown}
+    columns = compared.columns.replace(" ", TIED, 1)
+    head = "mean" if sum(full) == 1 else f"mean{TIED}over {columns}"
+    narrow = _heat_map(overall, [("", head)], scale, names, bold)
+    table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in compared.places)]]
+    for name, line in compared.lines.items():
+        table.append([titles[name], name, *("" if v is None else f"{v:.4f}" for v in line)])
+    caption = _caption(compared, names, bold)
+    return Figure("Methods side by side", figure, caption, table, narrow)
+
+
+def _caption(compared: Compared, names: Mapping[str, str], bold: Sequence[str]) -> str:
+    placed = [n for n in compared.lines if n in compared.means and n in compared.fair]
+    what, below = compared.scale
+    sentences = [
+        _finding(placed, compared.means, bold, names, compared.measure),
+        f"Numbers are the {what}. {below}",
+        f"Methods are ordered by their geometric mean over {compared.columns}, which all of them "
+        "have. Those that lack one are in the table of numbers only.",
+    ]
+    if len(compared.fair) < len(compared.lines):
+        sentences.append("Those that are told test labels come last.")
+    if bold:
+        sentences.append("Those of the paper are bold.")
+    return " ".join(sentences)
+
+
+def _means(lines: Mapping[str, Sequence[float | None]], shared: Sequence[bool]) -> dict[str, float]:
+    """Return geometric means over shared columns, of the methods that have all of them."""
+    means = {}
     for name, line in lines.items():
-        known = [max(v, LEAST) for v in compress(line, shared) if v is not None]
+        known = [max(value, LEAST) for value in compress(line, shared) if value is not None]
         if len(known) == sum(shared):
             means[name] = statistics.geometric_mean(known)
-
-    def place(name: str) -> tuple[bool, bool, float, str]:
-        return name not in means, name not in fair, means.get(name, 0.0), name
-
-    lines = {name: lines[name] for name in sorted(lines, key=place)}
-    measure = "mean absolute error" if all(map(_of_ages, units)) else "mean KL"
-    what = measure
-    below = "Lower is better."
-    if floor:
-        what += " over that of the training mean"
-        below = "Below 1 is better than the training mean."
-    titles = {name: page.title_of(name) for name in lines}
-    names = {name: _told_apart(name, titles) for name in lines}
-    drawn = {name: values for name, values in lines.items() if name in means}
-    bold = [name for name in drawn if _base(name) in own]
-    full = [any(v is not None for v in column) for column in zip(*drawn.values(), strict=True)]
-    shown = {name: [*compress(values, full)] for name, values in drawn.items()}
-    placed = [name for name in drawn if name in fair]
-    columns = f"{sum(shared)} shared column{'s' * (sum(shared) > 1)}"
-    caption = f"{_finding(placed, means, bold, names, measure)} Numbers are the {what}. {below} "
-    caption += f"Methods are ordered by their geometric mean over {columns}, which all of them "
-    caption += "have. Those that lack one are in the table of numbers only."
-    if len(fair) < len(lines):
-        caption += " Those that are told test labels come last."
-    if bold:
-        caption += " Those of the paper are bold."
-    scale = f"{what[0].upper()}{what[1:]}.", below
-    figure = _heat_map(shown, [*compress(places, full)], scale, names, bold)
-    overall = {name: [means[name]] for name in shown}
-    head = "mean" if len(full) == 1 else f"mean{TIED}over {columns.replace(' ', TIED, 1)}"
-    narrow = _heat_map(overall, [("", head)], scale, names, bold)
-    table = [["method", "id", *(f"{data}, {protocol}" for protocol, data in places)]]
-    for name, values in lines.items():
-        table.append([titles[name], name, *("" if v is None else f"{v:.4f}" for v in values)])
-    return Figure("Methods side by side", figure, caption, table, narrow)
+    return means
 
 
 def _shared(lines: Mapping[str, Sequence[float | None]], own: Collection[str]) -> list[bool]:
