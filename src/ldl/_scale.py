@@ -6,38 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from ldl._weighted import counted
+
 
 class Scale:
     """Mean and inverse deviation of every feature; a feature without spread gets a factor of 0."""
 
     def __init__(self, X: Any, weight: np.ndarray | None = None) -> None:
-        n = X.shape[0]
-        self.shift = np.asarray(X.mean(axis=0)).ravel()
+        total = X.shape[0] if weight is None else weight.sum()
         if hasattr(X, "tocsr"):
-            sums = self._squares(X, None)
+            weight = np.ones(X.shape[0]) if weight is None else weight
+            self.shift = np.asarray(X.multiply(weight[:, None] / total).sum(axis=0)).ravel()
+            # The stored entries, then the zeros, each of which lies a mean away.
+            of_entry = np.repeat(weight, np.diff(X.indptr))
+            squares = of_entry * (X.data - self.shift[X.indices]) ** 2
+            stored = np.bincount(X.indices, of_entry, X.shape[1])
+            sums = np.bincount(X.indices, squares, X.shape[1]) + (total - stored) * self.shift**2
             largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
         else:
-            sums = ((X - self.shift) ** 2).sum(axis=0)
+            self.shift = counted(X, weight).sum(axis=0) / total
+            sums = counted((X - self.shift) ** 2, weight).sum(axis=0)
             largest = np.abs(X).max(axis=0)
-        spread = np.sqrt(sums / n)
+        spread = np.sqrt(sums / total)
         flat = spread <= 1e-12 * largest
-        if weight is not None:
-            share = weight / weight.sum()
-            self.shift = np.asarray(X.T @ share)
-            sparse = hasattr(X, "tocsr")
-            squares = self._squares(X, share) if sparse else share @ (X - self.shift) ** 2
-            spread = np.sqrt(squares)
         self.factor = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
-
-    def _squares(self, X: Any, share: np.ndarray | None) -> np.ndarray:
-        """Return the sums of squares about the means of sparse features, by each row's share."""
-        # The stored entries, then the zeros, each of which lies a mean away.
-        shares = None if share is None else np.repeat(share, np.diff(X.indptr))
-        squares = (X.data - self.shift[X.indices]) ** 2
-        there = np.bincount(X.indices, shares, X.shape[1])
-        whole = X.shape[0] if shares is None else 1.0
-        squares = squares if shares is None else shares * squares
-        return np.bincount(X.indices, squares, X.shape[1]) + (whole - there) * self.shift**2
 
     def applied(self, X: np.ndarray) -> np.ndarray:
         """Return standardised features."""
