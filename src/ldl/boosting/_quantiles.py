@@ -41,14 +41,14 @@ def _cuts(values: np.ndarray, max_bins: int) -> np.ndarray:
     summary = _pruned(_summarise(values, bins), min(len(values), max_bins * _FINER))
     kept = _pruned(summary, bins + 1).value
     greatest = kept[-1] + abs(kept[-1]) + _ABOVE
-    return np.append(np.unique(kept[1:bins]), greatest)
+    return np.append(kept[1:bins], greatest)
 
 
 def _summarise(values: np.ndarray, bins: int) -> Summary:
     """Summarise a feature as xgboost does, queue by queue."""
     size = _size_of_summaries(len(values), bins)
     # Equal values in a row take one place in the queue.
-    begins = np.append(0, 1 + np.flatnonzero(values[1:] != values[:-1]))
+    begins = _begins(values)
     *full, rest = map(_summary_of, np.split(values, begins[2 * size :: 2 * size]))
     levels: list[Summary | None] = []
     for summary in full:
@@ -79,12 +79,18 @@ def _size_of_summaries(n: int, bins: int) -> int:
         level += 1
 
 
+def _begins(values: np.ndarray) -> np.ndarray:
+    """Return where runs of equal values begin."""
+    return np.append(0, 1 + np.flatnonzero(values[1:] != values[:-1]))
+
+
 def _summary_of(values: np.ndarray) -> Summary:
     """Summarise values exactly."""
-    value, rows = np.unique(values, return_counts=True)
-    greatest = np.cumsum(rows)
-    ranks = greatest - rows, greatest, rows
-    return Summary(value, *(column.astype(np.float32) for column in ranks))
+    ordered = np.sort(values)
+    begins = _begins(ordered)
+    ends = np.append(begins[1:], len(values))
+    ranks = begins, ends, ends - begins
+    return Summary(ordered[begins], *(column.astype(np.float32) for column in ranks))
 
 
 def _pruned(summary: Summary, most: int) -> Summary:
@@ -103,7 +109,8 @@ def _pruned(summary: Summary, most: int) -> Summary:
     between = (summary.least + summary.weight)[before]
     between += (summary.greatest - summary.weight)[before + 1]
     nearest = np.where(doubles[: len(before)] < between, before, before + 1)
-    return summary.at(np.unique(np.concatenate([[0], nearest, [last]])))
+    places = np.concatenate([[0], nearest, [last]])
+    return summary.at(places[_begins(places)])
 
 
 def _merged(one: Summary, other: Summary) -> Summary:
