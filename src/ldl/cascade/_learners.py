@@ -67,8 +67,8 @@ class Boosted:
 
     It runs in one thread, because xgboost sums histograms in another order with another number of
     threads. Absent entries of compressed data are missing values to xgboost, which learns on which
-    side of a split they go. Where nothing is missing and all rows count alike compiled code of ours
-    cuts the same bins and grows the same trees, bit for bit, in less time.
+    side of a split they go. Where nothing is missing and all rows count alike code of ours cuts the
+    same bins and grows the same trees, bit for bit, in less time.
     """
 
     def __init__(self, settings: Settings, seed: int) -> None:
