@@ -424,9 +424,10 @@ def test_defaults_that_often_lose_to_the_mean_are_named():
     found = board({"p": hard, "q": {**often, "AAKNN": 1.1}, "r": {**often, "AAKNN": 0.5}})
     said = behind_the_mean(found)
     assert "3 estimators ran" in said  # CatBoost is no estimator of the library
-    assert "one set in ten are 2, at most by 20.0%: AAKNN, SABFGS. Of their losses, 2 of 5" in said
-    assert "So often worse by more than 1%: 1, at most by 20.0%: AAKNN. Of their losses" in said
-    assert "is 20.0%, that of AAKNN on p." in said
+    assert "more than one set in ten: AAKNN, SABFGS, at most by 20.0%." in said
+    assert "Of all 9 means over folds, 5 are worse, at most by 20.0%, that of AAKNN on p." in said
+    never = behind_the_mean(board({"p": {"AAKNN": 0.9}, "q": {"AAKNN": 0.5}}))
+    assert "one set in ten: none. Of all 4 means over folds, 0 are worse" in never
 
 
 def test_defaults_are_worth_what_they_gain_on_the_middle_set():
