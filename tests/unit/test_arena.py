@@ -29,6 +29,7 @@ from ldlrepro.arena.standings import (
     worth_of_defaults,
 )
 from ldlrepro.arena.toolbox import FAMILY
+from ldlrepro.core import numerics
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.progress import duration
 from ldlrepro.core.workspace import Workspace
@@ -297,6 +298,13 @@ def test_a_finished_fold_is_not_computed_again_unless_what_decides_it_changes(ar
     with pytest.raises(AttributeError):  # nothing was found, for nothing was searched
         runs.run("toy", Workspace(), ["AAKNN"])
     assert done == ["AAKNN"]
+
+
+def test_a_process_that_is_not_pinned_records_nothing(arena, monkeypatch):
+    for name in ("OPENBLAS_NUM_THREADS", *numerics.KERNELS):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(RuntimeError, match=r"OPENBLAS_NUM_THREADS.*numerics\.pin\(\)"):
+        runs.run("toy", Workspace(), ["AAKNN"])
 
 
 def test_predictions_taken_away_give_the_scores_of_the_table(arena, tmp_path):

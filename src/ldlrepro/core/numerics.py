@@ -27,6 +27,22 @@ WIDER_THAN_AVX2 = "X86_V4 AVX512_ICL AVX512_SPR"
 
 def pin() -> dict[str, str]:
     """Set the environment of this process and its children; return what was set."""
+    chosen = _pins()
+    os.environ.update(chosen)
+    return chosen
+
+
+def kernels() -> dict[str, str | None]:
+    """Return the kernel families of this process; refuse one that was not pinned."""
+    if unset := [name for name, value in _pins().items() if os.environ.get(name) != value]:
+        raise RuntimeError(
+            f"this process computes other last bits than units do: {', '.join(unset)} not pinned. "
+            "Call ldlrepro.core.numerics.pin() before NumPy is imported."
+        )
+    return {name: os.environ.get(name) for name in KERNELS}
+
+
+def _pins() -> dict[str, str]:
     chosen = dict.fromkeys(THREAD_VARIABLES, "1")
     if platform.machine() == "x86_64" and _has_avx2():
         chosen |= {
@@ -34,13 +50,7 @@ def pin() -> dict[str, str]:
             "NPY_DISABLE_CPU_FEATURES": WIDER_THAN_AVX2,
             "ATEN_CPU_CAPABILITY": "avx2",
         }
-    os.environ.update(chosen)
     return chosen
-
-
-def kernels() -> dict[str, str | None]:
-    """Return the kernel families that this process was told to use; None for one of its choice."""
-    return {name: os.environ.get(name) for name in KERNELS}
 
 
 def _has_avx2() -> bool:
