@@ -31,10 +31,8 @@ from ldlrepro.arena.standings import (
 from ldlrepro.arena.toolbox import FAMILY
 from ldlrepro.core import numerics
 from ldlrepro.core.errors import UserError
-from ldlrepro.core.progress import duration
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.own_table import read_own
-from tests.unit.judged import PROJECT
 
 LABELS = ["calm", "glad", "sad"]
 
@@ -471,13 +469,6 @@ def test_local_tables_stand_in_front_of_the_maintainers(tmp_path):
     assert found == {"toy": tmp_path / "results" / "arena" / "toy" / "scores.csv"}
     with pytest.raises(UserError, match="snakemake --cores all arena"):
         read({})
-
-
-def test_the_help_says_how_long_predictions_of_a_public_set_take():
-    paths = tables(Path("none"), PROJECT.root / "reference").values()
-    seconds = sorted(map(cpu_seconds, paths))
-    told = f"takes {duration(seconds[0])} to {duration(seconds[-1])} of CPU time"
-    assert told in " ".join(cli.verbs()["arena"].format_help().split())
 
 
 # ---------------------------------------------------------------------- advice

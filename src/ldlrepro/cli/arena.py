@@ -53,7 +53,7 @@ def names(text: str) -> list[str]:
         "--predictions",
         metavar="FILE",
         help="compute every method on a public set, and write their predictions to this .parquet "
-        "file; by the records that takes 9 min to 6.7 h of CPU time",
+        "file; that takes minutes to hours of CPU time, which it says first",
     ),
     OF_WORKFLOW,
     table=True,
