@@ -367,12 +367,17 @@ def behind_the_mean(board: Standings) -> str:
     excess = _excess(board)
     lost, most = excess > 10.0**-TIED, excess.max()
     often = excess.columns[lost.sum() > SELDOM * len(excess)]
-    named = "none" if often.empty else f"{', '.join(often)}, at most by {most[often].max():.1%}"
+    worse = (
+        "None is worse than the training mean on more than one set in ten."
+        if often.empty
+        else "Worse than the training mean on more than one set in ten: "
+        f"{', '.join(often)}, at most by {most[often].max():.1%}."
+    )
     return (
         f"On the {len(excess)} sets of the [arena](choosing.md), {len(excess.columns)} estimators "
-        "ran with their defaults. Worse than the training mean on more than one set in ten: "
-        f"{named}. Of all {excess.size} means over folds, {lost.sum().sum()} are worse, at most by "
-        f"{most.max():.1%}, that of {most.idxmax()} on {excess.max(axis=1).idxmax()}."
+        f"ran with their defaults. {worse} Of all {excess.size} means over folds, "
+        f"{lost.sum().sum()} are worse, at most by {most.max():.1%}, that of {most.idxmax()} on "
+        f"{excess.max(axis=1).idxmax()}."
     )
 
 
