@@ -383,6 +383,17 @@ def test_tables_picture_and_looks_are_those_of_now(monkeypatch, fresh_clone):
         assert (ROOT / name).read_text() == text, "type: python -m ldlrepro.report.summary"
 
 
+def test_records_of_one_commit_are_those_of_a_clean_tree():
+    text = (ROOT / "docs/numbers.md").read_text()
+    commit, of_one, of_all = re.search(
+        r"Commit `(\w{8})` computed [\d,]+ of them, and ([\d,]+) of all ([\d,]+) records", text
+    ).groups()
+    provenance = [path.read_text() for path in (ROOT / "reference").glob("*/*.json")]
+    commits = re.findall(r'"git_commit": "(\w+\+?)"', "".join(provenance))
+    clean = [each for each in commits if each.startswith(commit) and not each.endswith("+")]
+    assert (of_one, of_all) == (f"{len(clean):,}", f"{len(commits):,}")
+
+
 def test_what_github_runs_is_what_the_makefile_has():
     jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]
     commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]

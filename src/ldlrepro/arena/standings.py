@@ -373,11 +373,15 @@ def behind_the_mean(board: Standings) -> str:
         else "Worse than the training mean on more than one set in ten: "
         f"{', '.join(often)}, at most by {most[often].max():.1%}."
     )
+    overall = (
+        f"{lost.sum().sum()} are worse, at most by {most.max():.1%}, that of {most.idxmax()} on "
+        f"{excess.max(axis=1).idxmax()}"
+        if lost.any(axis=None)
+        else "none is worse"
+    )
     return (
         f"On the {len(excess)} sets of the [arena](choosing.md), {len(excess.columns)} estimators "
-        f"ran with their defaults. {worse} Of all {excess.size} means over folds, "
-        f"{lost.sum().sum()} are worse, at most by {most.max():.1%}, that of {most.idxmax()} on "
-        f"{excess.max(axis=1).idxmax()}."
+        f"ran with their defaults. {worse} Of all {excess.size} means over folds, {overall}."
     )
 
 

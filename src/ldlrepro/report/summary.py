@@ -23,6 +23,7 @@ from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.evidence import ReadingRow
 from ldlrepro.judge.judging import Judge
+from ldlrepro.judge.scores import UnitScores
 from ldlrepro.judge.tallies import WITHIN, Tally, tally
 from ldlrepro.judge.verdicts import (
     EVIDENCE,
@@ -41,7 +42,7 @@ from ldlrepro.report.arena import leading, trade_off
 from ldlrepro.report.svg import INK, Sheet, for_any_page, text_width
 
 README, TABLES, LOOKS = "README.md", "docs/verdicts.md", "docs/looks.md"
-CHOOSING, DEFAULTS = "docs/choosing.md", "docs/defaults.md"
+CHOOSING, DEFAULTS, NUMBERS = "docs/choosing.md", "docs/defaults.md", "docs/numbers.md"
 PICTURE, ARENA_PICTURE = "docs/verdicts.svg", "docs/arena.svg"
 DEFAULTS_TABLE = "docs/defaults.csv"
 WIDTH, BAND, LETTERS = 560, 54, 16
@@ -58,10 +59,21 @@ Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
 
 
-def as_in_a_fresh_clone(plan: Plan) -> dict[Paper, PaperAnswer]:
-    """Return what the reference says of every paper."""
-    judge = Judge(plan, Workspace(Path("no results"), Path("no data")))
-    return {paper: judge.anew(paper) for paper in plan.project.real_papers()}
+def in_a_fresh_clone(plan: Plan) -> Judge:
+    """Return a judge who knows nothing but the reference."""
+    return Judge(plan, Workspace(Path("no results"), Path("no data")))
+
+
+def one_commit(rows: Rows, records: Mapping[str, UnitScores]) -> str:
+    """Say how many records, and how many of those that judge, one commit computed."""
+    commits = {key: unit.rows[0].git_commit for key, unit in records.items()}
+    judging = {row.unit_key for row in _every(rows)} & set(commits)
+    (commit, count), *_ = Counter(commits[key] for key in judging).most_common(1)
+    return (
+        f"Printed numbers are judged by {len(judging):,} records. Commit `{commit[:8]}` computed "
+        f"{count:,} of them, and {Counter(commits.values())[commit]:,} of all {len(commits):,} "
+        "records.\n"
+    )
 
 
 def verdict_table(rows: Rows) -> str:
@@ -293,7 +305,8 @@ def with_part(text: str, name: str, part: str) -> str:
 def renewed(plan: Plan) -> dict[str, str]:
     """Return the text of every file that rests on the records."""
     project = plan.project
-    answers = as_in_a_fresh_clone(plan)
+    judge = in_a_fresh_clone(plan)
+    answers = {paper: judge.anew(paper) for paper in project.real_papers()}
     rows = {paper: answer.rows for paper, answer in answers.items()}
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
     arena = Arena(standings_of_arena.read(paths), project.families)
@@ -310,6 +323,7 @@ def renewed(plan: Plan) -> dict[str, str]:
             "own methods": own_table(rows),
         },
         LOOKS: {"looks": looks_table(project)},
+        NUMBERS: {"records": one_commit(rows, judge.reference)},
         CHOOSING: {
             "arena": f"{standings_of_arena.sentence(arena)}\n",
             "arena methods": arena_table(arena),
