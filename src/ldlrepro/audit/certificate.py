@@ -252,17 +252,17 @@ def in_words(found: Mapping[str, Any]) -> list[str]:
     reruns, records = found["reruns"], found["records"]
     right = found["checks"][-1]["passed"]
     share = f"{100 * reruns['finds_one_altered_fold']:.2g}%"
-    present, same, other, changed = records.values()
+    *by_code, _ = records.values()
+    present, same, other, changed = (f"{n:,}" if n else "none" for n in records.values())
     papers = len(found["papers"])
     told = f"{papers} paper{'s' * (papers > 1)}"
     return [
         f"{reruns['computed']:,} of {reruns['in_scope']:,} folds were computed again, {right:,} of "
         f"them right. That is {share} of all, and the chance to find one fold that was altered "
         "together with its checksums.",
-        f"Of {present + same + other:,} records of {told}, {present or 'none'} were computed by "
-        f"the present code, {same or 'none'} by earlier code that predicts the same bits, and "
-        f"{other or 'none'} by other code. {changed or 'None'} come from a tree with uncommitted "
-        "changes.",
+        f"Of {sum(by_code):,} records of {told}, {present} were computed by the present code, "
+        f"{same} by earlier code that predicts the same bits, and {other} by other code. "
+        f"{changed.capitalize()} come from a tree with uncommitted changes.",
     ]
 
 
