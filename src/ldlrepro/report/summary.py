@@ -59,11 +59,6 @@ Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
 
 
-def in_a_fresh_clone(plan: Plan) -> Judge:
-    """Return a judge who knows nothing but the reference."""
-    return Judge(plan, Workspace(Path("no results"), Path("no data")))
-
-
 def one_commit(rows: Rows, records: Mapping[str, UnitScores]) -> str:
     """Say how many records, and how many of those that judge, one commit computed."""
     commits = {key: unit.rows[0].git_commit for key, unit in records.items()}
@@ -305,7 +300,7 @@ def with_part(text: str, name: str, part: str) -> str:
 def renewed(plan: Plan) -> dict[str, str]:
     """Return the text of every file that rests on the records."""
     project = plan.project
-    judge = in_a_fresh_clone(plan)
+    judge = Judge(plan, Workspace(Path("no results"), Path("no data")))  # as in a fresh clone
     answers = {paper: judge.anew(paper) for paper in project.real_papers()}
     rows = {paper: answer.rows for paper, answer in answers.items()}
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
