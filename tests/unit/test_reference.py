@@ -12,7 +12,12 @@ import pytest
 
 from ldl import metrics
 from ldlrepro.catalogue.digests import codes_as_good
-from ldlrepro.judge.reference import ReferenceUnits, drop_unplanned, write_reference
+from ldlrepro.judge.reference import (
+    ReferenceUnits,
+    count_same_bits,
+    drop_unplanned,
+    write_reference,
+)
 from ldlrepro.judge.scores import REFERENCE, UnitScores, is_complete
 from ldlrepro.train.records import FAILED, OK
 from ldlrepro.train.unit import run_unit
@@ -113,6 +118,19 @@ def test_other_data_sets_stay_when_one_is_renewed(measured, elsewhere, tmp_path,
     facts = json.loads(table.with_suffix(".json").read_text())
     commands = {name: unit["command"] for name, unit in facts["near@grid"].items()}
     assert commands == {"toy": "another command", "other": COMMAND}
+
+
+def test_folds_that_predict_the_bits_of_their_record_are_counted(
+    measured, elsewhere, tmp_path, ready
+):
+    write_reference(ready.plan, tmp_path, [measured], COMMAND)
+    known = ReferenceUnits(tmp_path, ready.project)
+    assert count_same_bits([measured, elsewhere], known) == (4, 4)
+    first, *rest = measured.rows
+    changed = replace(first, predictions_sha256="0" * 64)
+    assert count_same_bits([replace(measured, rows=[changed, *rest])], known) == (3, 4)
+    failed = replace(first, status=FAILED, predictions_sha256="")
+    assert count_same_bits([replace(measured, rows=[failed, *rest])], known) == (3, 3)
 
 
 def with_a_failed_fold(measured):

@@ -95,7 +95,12 @@ def record(args: argparse.Namespace) -> int:
     from ldlrepro import experiments
     from ldlrepro.arena.runs import ARENA, keep
     from ldlrepro.audit.seals import refuse_changed, seal
-    from ldlrepro.judge.reference import drop_unplanned, write_reference
+    from ldlrepro.judge.reference import (
+        ReferenceUnits,
+        count_same_bits,
+        drop_unplanned,
+        write_reference,
+    )
 
     judge = judge_here(args)
     plan, project = judge.plan, judge.project
@@ -107,12 +112,17 @@ def record(args: argparse.Namespace) -> int:
     for paper in [project.paper(name) for name in args.paper if name != ARENA]:
         with waiting(f"reading the records of {paper.id}"):
             units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
+        known = ReferenceUnits(reference, project)
+        same, compared = count_same_bits(units.values(), known)
         command = f"snakemake --cores all {paper.id}"
         written = write_reference(plan, reference, units.values(), command)
         for measured in experiments.read_all(paper, HERE.results).values():
             if measured.source == experiments.LOCAL:
                 written.append(experiments.write(measured, reference))
-        say(f"{paper.id}: {len(written)} reference files")
+        say(
+            f"{paper.id}: {len(written)} reference files; {same:,} of {compared:,} folds have the "
+            "bits of the records before"
+        )
     asked_for = {unit.key for paper in project.papers for unit in plan.units(paper)}
     if dropped := drop_unplanned(reference, asked_for):
         say("dropped, because no paper asks for them: " + ", ".join(dropped))

@@ -199,9 +199,25 @@ def same_bits(local: UnitScores, reference: UnitScores | None) -> str:
     """Say 'yes' or 'no': do the predictions of all folds have the reference's digests?"""
     if reference is None:
         return ""
-    ours = [(r.repeat, r.fold, r.predictions_sha256) for r in local.rows]
-    theirs = [(r.repeat, r.fold, r.predictions_sha256) for r in reference.rows]
-    return "yes" if ours == theirs else "no"
+    return "yes" if _digests(local) == _digests(reference) else "no"
+
+
+def count_same_bits(units: Iterable[UnitScores], reference: ReferenceUnits) -> tuple[int, int]:
+    """Count the folds whose predictions have the reference's digests, and those compared."""
+    same = compared = 0
+    for unit in units:
+        ours = _digests(unit)
+        theirs = _digests(reference[unit.key]) if unit.key in reference else {}
+        common = ours.keys() & theirs.keys()
+        same += sum(ours[fold] == theirs[fold] for fold in common)
+        compared += len(common)
+    return same, compared
+
+
+def _digests(unit: UnitScores) -> dict[tuple[int, int], str]:
+    """Return (repeat, fold) -> digest of its predictions, where there are any."""
+    found = {(row.repeat, row.fold): row.predictions_sha256 for row in unit.rows}
+    return {fold: digest for fold, digest in found.items() if digest}
 
 
 def _read_table(table: Path) -> tuple[list[dict[str, str]], dict[str, dict[str, Any]]]:
