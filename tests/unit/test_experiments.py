@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ldlrepro import experiments
+from ldlrepro.audit.consistency import Scope, check_records
 from ldlrepro.cli import main
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.experiments import Inputs
@@ -16,6 +17,7 @@ from ldlrepro.report.figures import drawings
 from ldlrepro.train.unit import run_unit
 from papers.structrf import split_search
 from tests.unit.judged import PLAN, verdicts
+from tests.unit.sources import forget
 
 RESULTS = Path("results")
 HEADER = "paper,table,dataset,setting,method,metric,mean,std,better,quoted_from,note\n"
@@ -122,6 +124,25 @@ def test_the_maintainers_measurement_stands_in_for_a_local_one(paper):
     assert (found.source, found.facts["rows"]) == ("reference", 60)
     kept = json.loads((paper.root / "reference/experiments/tiny/dots.json").read_text())
     assert "source" not in kept
+
+
+def test_the_audit_tells_measurements_of_another_code(paper):
+    def audited():
+        judge = paper.judge
+        return check_records(Scope(judge, [judge.project.paper("tiny")], 2026, ""))
+
+    main(["experiment", "tiny", "dots"])
+    assert main(["record", "tiny"]) == 0
+    assert audited().passed == ["experiment tiny/dots"]
+    paper.edit("papers/tiny/dots.py", "0.5", "0.6")
+    forget()
+    (remark,) = audited().failed
+    assert (remark.subject, remark.text) == ("experiment tiny/dots", "made with another code")
+    experiments.place(RESULTS, "tiny", "dots").unlink()
+    assert not audited().failed
+    (remark,) = audited().skipped
+    assert remark.subject == "experiment tiny/dots (reference)"
+    assert remark.command == "ldlrepro experiment tiny dots --inputs"
 
 
 # ---------------------------------------------------------------------- differences

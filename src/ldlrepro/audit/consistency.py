@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ldlrepro import experiments
 from ldlrepro.audit import Check
 from ldlrepro.catalogue import DataSet, Paper, Project, Protocol, RawFile, digests
 from ldlrepro.core.checksums import mismatch
@@ -180,7 +181,22 @@ def check_records(scope: Scope) -> Check:
     for unit, scored in scope.chosen.items():
         if scored.source == REFERENCE:
             _judge_reference(scope, check, unit, scored)
+    for paper in [] if scope.named else scope.papers:
+        for found in experiments.read_all(paper, scope.workspace.results).values():
+            _judge_experiment(check, paper, found)
     return check
+
+
+def _judge_experiment(check: Check, paper: Paper, found: experiments.Measurement) -> None:
+    """Judge an experiment by its code. An older one of the maintainers is skipped, as a unit is."""
+    again = f"ldlrepro experiment {paper.id} {found.experiment} --inputs"
+    subject = f"experiment {paper.id}/{found.experiment}"
+    with check.of(subject, again):
+        same = found.provenance.code_sha256 == experiments.code_digest(paper, found.experiment)
+        if found.source == experiments.REFERENCE and not same:
+            check.skip(f"{subject} (reference)", "made with another code", again)
+        else:
+            check.judge(subject, "" if same else "made with another code", again)
 
 
 def _judge_reference(scope: Scope, check: Check, unit: Unit, scored: UnitScores) -> None:

@@ -119,10 +119,8 @@ def record(args: argparse.Namespace) -> int:
         for measured in experiments.read_all(paper, HERE.results).values():
             if measured.source == experiments.LOCAL:
                 written.append(experiments.write(measured, reference))
-        say(
-            f"{paper.id}: {len(written)} reference files; {same:,} of {compared:,} folds have the "
-            "bits of the records before"
-        )
+        before = f"; {same:,} of {compared:,} folds have the bits of the records before"
+        say(f"{paper.id}: {len(written)} reference files{before if compared else ''}")
     asked_for = {unit.key for paper in project.papers for unit in plan.units(paper)}
     if dropped := drop_unplanned(reference, asked_for):
         say("dropped, because no paper asks for them: " + ", ".join(dropped))

@@ -163,8 +163,8 @@ def run(paper: Paper, name: str, inputs: Inputs) -> Measurement:
     """Run an experiment."""
     asked = paper.experiment(name)
     started, clock = datetime.now(UTC), time.perf_counter()
-    code, root = module_name(paper, asked.code), inputs.project.root
-    outcome: Outcome = import_module(code).measure(inputs, **asked.parameters)
+    module, root = import_module(module_name(paper, asked.code)), inputs.project.root
+    outcome: Outcome = module.measure(inputs, **asked.parameters)
     data = {d: inputs.load(d).fingerprint["data_sha256"] for d in inputs.available()}
     return Measurement(
         paper.id,
@@ -174,13 +174,19 @@ def run(paper: Paper, name: str, inputs: Inputs) -> Measurement:
             started_at=started.isoformat(timespec="seconds"),
             seconds=round(time.perf_counter() - clock, 1),
             git_commit=provenance.git_commit(root),
-            code_sha256=digests.stage_digest(code, modules=inputs.project.modules),
+            code_sha256=code_digest(paper, name),
             lock_sha256=provenance.lock_digest(root),
             data_sha256=data,
             versions=provenance.versions(),
             machine=provenance.machine(),
         ),
     )
+
+
+def code_digest(paper: Paper, name: str) -> str:
+    """Return the digest of an experiment's code of today, and of all that it imports."""
+    code = module_name(paper, paper.experiment(name).code)
+    return digests.stage_digest(code, modules=paper.project.modules)
 
 
 def module_name(paper: Paper, code: str) -> str:

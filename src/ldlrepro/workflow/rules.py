@@ -32,7 +32,7 @@ from ldlrepro.catalogue.yaml_files import checked
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.workspace import Workspace
 from ldlrepro.data.fetch import MIRRORS, OFFLINE, default_mirrors, local_sources
-from ldlrepro.experiments import module_name
+from ldlrepro.experiments import code_digest, module_name
 from ldlrepro.judge import measures
 from ldlrepro.plan import Chunk, Plan, Unit, jobs
 from ldlrepro.report import notebooks, written
@@ -371,8 +371,7 @@ class Rules:
         return tree_digest({**parts, "parameters": dict(asked.parameters)})
 
     def experiment_code(self, wildcards: Any) -> str:
-        name = module_name(self._paper(wildcards), self._experiment(wildcards).code)
-        return digests.stage_digest(name, modules=self.project.modules)
+        return code_digest(self._paper(wildcards), wildcards.experiment)
 
     def figure_code(self, wildcards: Any) -> str:
         modules = ("ldlrepro.report.figures", "ldlrepro.report.build")
