@@ -118,7 +118,8 @@ def _all_planes(
     makers: dict[str, Callable[..., Any]] = {
         name: partial(inputs.estimator, method) for name, method in methods.items()
     }
-    makers[UNCENTRED] = partial(UncentredLPP, pca_keep=[1.0], graph_neighbors=[5, 10, 15])
+    of_lpp = inputs.estimator(methods["LPP"], pca_keep=[1.0]).get_params()
+    makers[UNCENTRED] = partial(UncentredLPP, **of_lpp)
     found = {}
     for name, make in makers.items():
         place = ("two dimensions", data.id, methods.get(name, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,16 @@ def test_embeddings_are_measured_drawn_and_compared(inputs):
     (figure,) = two_dimensions.draw(outcome.series).values()
     titles = [axes.get_title() for axes in figure.axes]
     assert titles[0].startswith("MSLP: colours mixed 0.")
+
+
+def test_only_the_plane_of_features_that_are_not_centred_depends_on_their_mean(inputs):
+    data = inputs.load("toy")
+    moved = replace(data, X=data.X + 100)
+    methods = {"MSLP": "small", "LPP": "small_lpp"}
+    here, there = (two_dimensions._all_planes(inputs, each, methods, 5) for each in (data, moved))
+    assert there["LPP"].over_grid == pytest.approx(here["LPP"].over_grid)
+    uncentred = two_dimensions.UNCENTRED
+    assert there[uncentred].over_grid != pytest.approx(here[uncentred].over_grid)
 
 
 # ---------------------------------------------------------------------- claims
