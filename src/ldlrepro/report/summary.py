@@ -19,7 +19,6 @@ from ldlrepro.catalogue import Paper, Project
 from ldlrepro.core.errors import UserError
 from ldlrepro.core.files import write_text
 from ldlrepro.core.workspace import Workspace
-from ldlrepro.experiments import Measurement
 from ldlrepro.judge.answer import PaperAnswer
 from ldlrepro.judge.chosen import all_looks
 from ldlrepro.judge.evidence import ReadingRow
@@ -60,18 +59,15 @@ Rows = dict[Paper, list[VerdictRow]]
 """Paper -> its cells."""
 
 
-def one_commit(
-    rows: Rows, records: Mapping[str, UnitScores], experiments: Sequence[Measurement]
-) -> str:
-    """Say how many records, how many of those that judge, and experiments one commit computed."""
+def one_commit(rows: Rows, records: Mapping[str, UnitScores]) -> str:
+    """Say how many records, and how many of those that judge, one commit computed."""
     commits = {key: unit.rows[0].git_commit for key, unit in records.items()}
     judging = {row.unit_key for row in _every(rows)} & set(commits)
     (commit, count), *_ = Counter(commits[key] for key in judging).most_common(1)
-    measured = sum(each.provenance.git_commit == commit for each in experiments)
     return (
         f"Printed numbers are judged by {len(judging):,} records. Commit `{commit[:8]}` computed "
         f"{count:,} of them, and {Counter(commits.values())[commit]:,} of all {len(commits):,} "
-        f"records.\nIt also measured {measured} of {len(experiments)} experiments.\n"
+        "records.\n"
     )
 
 
@@ -307,7 +303,6 @@ def renewed(plan: Plan) -> dict[str, str]:
     judge = Judge(plan, Workspace(Path("no results"), Path("no data")))  # as in a fresh clone
     answers = {paper: judge.anew(paper) for paper in project.real_papers()}
     rows = {paper: answer.rows for paper, answer in answers.items()}
-    measured = [each for answer in answers.values() for each in answer.experiments.values()]
     paths = standings_of_arena.tables(Path("no results"), project.root / "reference")
     arena = Arena(standings_of_arena.read(paths), project.families)
     parts = {
@@ -323,7 +318,7 @@ def renewed(plan: Plan) -> dict[str, str]:
             "own methods": own_table(rows),
         },
         LOOKS: {"looks": looks_table(project)},
-        NUMBERS: {"records": one_commit(rows, judge.reference, measured)},
+        NUMBERS: {"records": one_commit(rows, judge.reference)},
         CHOOSING: {
             "arena": f"{standings_of_arena.sentence(arena)}\n",
             "arena methods": arena_table(arena),
