@@ -23,7 +23,9 @@ FIRST = (0, 2, 4, 5, 6)
 def measure(inputs: Inputs, orders: int) -> Outcome:
     """Deal the files out in the order of their names, and in random orders."""
     outcome = Outcome()
-    (dataset,) = inputs.available()
+    if not inputs.available():
+        return outcome
+    (dataset,) = inputs.datasets
     folder = Folder(images_folder(inputs.project.data_set(dataset), inputs.workspace.data))
     faces = LAYOUTS["utkface"](folder).faces
     content = np.unique([face.person for face in faces], return_inverse=True)[1]

@@ -119,8 +119,14 @@ def test_seconds_are_judged_in_relation_to_the_yardstick(paper):
 def test_the_maintainers_measurement_stands_in_for_a_local_one(paper):
     main(["experiment", "tiny", "dots"])
     assert main(["record", "tiny"]) == 0
-    experiments.place(RESULTS, "tiny", "dots").unlink()
-    found = experiments.read(paper.project.paper("tiny"), "dots", RESULTS)
+    tiny, local = paper.project.paper("tiny"), experiments.place(RESULTS, "tiny", "dots")
+    assert experiments.read(tiny, "dots", RESULTS).source == "local"
+    measured = json.loads(local.read_text())
+    without_data = {**measured["provenance"], "data_sha256": {}}
+    local.write_text(json.dumps({**measured, "facts": {}, "provenance": without_data}))
+    assert experiments.read(tiny, "dots", RESULTS).source == "reference"
+    local.unlink()
+    found = experiments.read(tiny, "dots", RESULTS)
     assert (found.source, found.facts["rows"]) == ("reference", 60)
     kept = json.loads((paper.root / "reference/experiments/tiny/dots.json").read_text())
     assert "source" not in kept

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from papers.drf.dealt_split import leaks
+from ldlrepro.core.workspace import Workspace
+from ldlrepro.experiments import Inputs, Outcome
+from papers.drf.dealt_split import leaks, measure
+from tests.unit.judged import PLAN
+
+
+def test_without_photographs_nothing_is_measured(tmp_path):
+    inputs = Inputs(PLAN, Workspace(tmp_path, tmp_path), ["utkface_pool5"])
+    assert measure(inputs, 2) == Outcome()
 
 
 def test_a_file_that_is_dealt_to_training_and_test_is_a_leak():

@@ -218,12 +218,19 @@ def write(found: Measurement, folder: Path) -> Path:
 
 
 def read(paper: Paper, name: str, results: Path) -> Measurement | None:
-    """Read the local measurement, else the maintainers'; return None without either."""
-    for source, folder in ((LOCAL, results), (REFERENCE, paper.project.root / "reference")):
-        path = place(folder, paper.id, name)
-        if path.is_file():
-            return _measurement(json.loads(path.read_text(encoding="utf-8")), source)
-    return None
+    """Read the local measurement, else the maintainers'; return None without either.
+
+    One that had no data stands behind one that had.
+    """
+    folders = {LOCAL: results, REFERENCE: paper.project.root / "reference"}
+    paths = {source: place(folder, paper.id, name) for source, folder in folders.items()}
+    found = [
+        _measurement(json.loads(path.read_text(encoding="utf-8")), source)
+        for source, path in paths.items()
+        if path.is_file()
+    ]
+    found.sort(key=lambda each: not each.provenance.data_sha256)  # else local first, as they are
+    return found[0] if found else None
 
 
 def _measurement(plain: Mapping[str, Any], source: str) -> Measurement:
