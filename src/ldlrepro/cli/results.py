@@ -95,12 +95,7 @@ def record(args: argparse.Namespace) -> int:
     from ldlrepro import experiments
     from ldlrepro.arena.runs import ARENA, keep
     from ldlrepro.audit.seals import refuse_changed, seal
-    from ldlrepro.judge.reference import (
-        ReferenceUnits,
-        count_same_bits,
-        drop_unplanned,
-        write_reference,
-    )
+    from ldlrepro.judge.reference import count_same_bits, drop_unplanned, write_reference
 
     judge = judge_here(args)
     plan, project = judge.plan, judge.project
@@ -112,8 +107,7 @@ def record(args: argparse.Namespace) -> int:
     for paper in [project.paper(name) for name in args.paper if name != ARENA]:
         with waiting(f"reading the records of {paper.id}"):
             units = judge.local_units(unit for unit in plan.units(paper) if not unit.is_own)
-        known = ReferenceUnits(reference, project)
-        same, compared = count_same_bits(units.values(), known)
+        same, compared = count_same_bits(units.values(), judge.reference)
         command = f"snakemake --cores all {paper.id}"
         written = write_reference(plan, reference, units.values(), command)
         for measured in experiments.read_all(paper, HERE.results).values():
