@@ -13,7 +13,7 @@ from ldl._tempered import AUTO
 from ldl.linear._projected import ProjectedModel
 
 _FLOOR = 1e-10
-"""Least curvature, as a share of the largest: features may depend on one another."""
+"""Least shift, as a share of the sum of squares: features may depend on one another."""
 
 
 @dataclass(eq=False, repr=False)
@@ -25,7 +25,8 @@ class BDLDL(ProjectedModel):
         ||X W - D||^2 + back_weight ||X - D W'||^2 + alpha ||W||^2
 
     which is Sylvester's equation ``(X'X + alpha I) W + back_weight W D'D = (1 + back_weight) X'D``.
-    It is solved by the eigenvectors of D'D and of the smaller one of X'X and X X'.
+    Along each eigenvector of D'D it is ridge regression with a penalty of its own, which is solved
+    by the Cholesky factor of the smaller one of X'X and X X'.
 
     Parameters
     ----------
@@ -56,11 +57,17 @@ class BDLDL(ProjectedModel):
     candidates: ClassVar[Grid] = {"alpha": (100.0, 1.0, 10.0, 1000.0, 10000.0)}
 
     def _weights(self, X: np.ndarray, D: np.ndarray) -> np.ndarray:
+        from scipy.linalg.lapack import dposv
+
         few_rows = len(X) < X.shape[1]
-        of_features, V = np.linalg.eigh(X @ X.T if few_rows else X.T @ X)
+        gram = X @ X.T if few_rows else X.T @ X
         of_labels, U = np.linalg.eigh(D.T @ D)
-        curvature = (of_features + self.alpha)[:, None] + self.back_weight * of_labels
-        curvature = np.maximum(curvature, _FLOOR * curvature.max() + np.finfo(np.float64).tiny)
-        pull = (1.0 + self.back_weight) * (V.T @ (D if few_rows else X.T @ D) @ U)
-        weights = V @ (pull / curvature) @ U.T
+        shifts = self.alpha + self.back_weight * of_labels
+        diagonal = gram.diagonal().copy()
+        shifts = np.maximum(shifts, _FLOOR * diagonal.sum() + np.finfo(np.float64).tiny)
+        weights = (1.0 + self.back_weight) * ((D if few_rows else X.T @ D) @ U)
+        for label, shift in enumerate(shifts):
+            np.fill_diagonal(gram, diagonal + shift)
+            weights[:, label] = dposv(gram, weights[:, label])[1]
+        weights = weights @ U.T
         return X.T @ weights if few_rows else weights
