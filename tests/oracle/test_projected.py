@@ -23,6 +23,15 @@ def test_bd_ldl_solves_sylvesters_equation(rows):
     np.testing.assert_allclose(W, expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("rows", [50, 6], ids=["many rows", "fewer rows than features"])
+def test_without_penalty_dependent_features_have_least_squares(rows):
+    X, D = centred(rows)
+    X = np.hstack([X, X])
+    W = BDLDL(back_weight=0.0, alpha=0.0)._weights(X, D)
+    expected = X @ np.linalg.lstsq(X, D, rcond=None)[0]
+    np.testing.assert_allclose(X @ W, expected, atol=1e-7)
+
+
 def test_without_the_way_back_it_is_ridge_regression_on_the_simplex():
     from sklearn.linear_model import Ridge
 
