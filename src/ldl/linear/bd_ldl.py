@@ -25,8 +25,8 @@ class BDLDL(ProjectedModel):
         ||X W - D||^2 + back_weight ||X - D W'||^2 + alpha ||W||^2
 
     which is Sylvester's equation ``(X'X + alpha I) W + back_weight W D'D = (1 + back_weight) X'D``.
-    Along each eigenvector of D'D it is ridge regression with a penalty of its own, which is solved
-    by the Cholesky factor of the smaller one of X'X and X X'.
+    Along each eigenvector of D'D that is ridge regression with a penalty of its own, solved by a
+    Cholesky factor of the smaller one of X'X and X X'.
 
     Parameters
     ----------
@@ -65,9 +65,10 @@ class BDLDL(ProjectedModel):
         shifts = self.alpha + self.back_weight * of_labels
         diagonal = gram.diagonal().copy()
         shifts = np.maximum(shifts, _FLOOR * diagonal.sum() + np.finfo(np.float64).tiny)
-        weights = (1.0 + self.back_weight) * ((D if few_rows else X.T @ D) @ U)
-        for label, shift in enumerate(shifts):
+        solved = (1.0 + self.back_weight) * ((D if few_rows else X.T @ D) @ U)
+        for along, shift in enumerate(shifts):
             np.fill_diagonal(gram, diagonal + shift)
-            weights[:, label] = dposv(gram, weights[:, label])[1]
-        weights = weights @ U.T
+            # The floor of the shifts keeps it positive definite, so no failure is to be looked for.
+            _, solved[:, along], _ = dposv(gram, solved[:, along])
+        weights = solved @ U.T
         return X.T @ weights if few_rows else weights
