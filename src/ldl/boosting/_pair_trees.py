@@ -125,16 +125,16 @@ def _take_away(sums, counts, part_sums, part_counts):
 
 
 @compiled
-def search(bins, sums, counts, total, rows, rules):
+def search(bins, sums, counts, total, rows, rules, left, right):
     """Find the best split: its gain, feature and bin; the gain is 0 where no split gains.
 
-    A later split must be better by more than rounding, so ties go to the first.
+    A later split must be better by more than rounding, so ties go to the first. ``left`` and
+    ``right`` are room for the sums on either side.
     """
     own = score(total, rows, rules)
     bar = own * (1.0 + ROUNDING) + SMALLEST
     gain, feature, cut = 0.0, 0, 0
     width = len(total)
-    left, right = np.empty(width), np.empty(width)
     for f in range(len(bins.place)):
         first, last = bins.first_slot[f], bins.first_slot[f + 1]
         upper_only = bins.place[f] < 0
@@ -179,6 +179,9 @@ class Room(NamedTuple):
     """Rows in each slot of these."""
     totals: np.ndarray
     """By leaf: the sum of its statistics."""
+    left: np.ndarray
+    right: np.ndarray
+    """Sums on either side of a split."""
 
 
 @compiled
@@ -186,7 +189,7 @@ def _search_leaf(bins, tree, room, i, at, rules):
     """Find the best split of leaf i, whose histograms are those at ``at``."""
     rows = tree.ends[i] - tree.begins[i]
     tree.gains[i], tree.splits[i, 0], tree.splits[i, 1] = search(
-        bins, room.sums[at], room.counts[at], room.totals[i], rows, rules
+        bins, room.sums[at], room.counts[at], room.totals[i], rows, rules, room.left, room.right
     )
 
 
@@ -240,6 +243,8 @@ def grow(bins: Bins, stats: np.ndarray, rules: Rules) -> BoostedTree:
         sums=np.empty((lines, slots, width)),
         counts=np.empty((lines, slots), np.int64),
         totals=np.empty((most, width)),
+        left=np.empty(width),
+        right=np.empty(width),
     )
     tree, values = growing(n, most), np.empty((most, rules.labels))
     nodes, leaves = _grow(bins, stats, rules, tree, room, values)

@@ -51,6 +51,12 @@ class Room(NamedTuple):
     """By row: whether it goes to the right."""
     spare: np.ndarray
     """Room for the rows of one side of a split."""
+    stack: np.ndarray
+    """Nodes to grow: number, first row, row behind the last, depth, histogram, packed sum."""
+    nodes: np.ndarray
+    slot: np.ndarray
+    leaves: np.ndarray
+    """The tree, as ``SquaresTree`` has it, with room for more nodes than it has."""
 
 
 class SquaresTree(NamedTuple):
@@ -238,11 +244,12 @@ def _value(gradients, rows, learning_rate):
 
 
 @cached
-def grow(slots, gradients, max_depth, learning_rate, room, outputs):
-    """Grow one tree, and add its leaves to ``outputs``, which the rows have in single precision.
+def _grow(slots, gradients, max_depth, learning_rate, room, outputs):
+    """Grow one tree into the room, and return the numbers of its nodes and leaves.
 
-    ``slots[i, f]`` is the histogram slot of row i: its bin times the number of features, plus f.
-    The smaller child is grown first, so that there are never more histograms than halvings.
+    Its leaves are added to ``outputs``, which the rows have in single precision. ``slots[i, f]`` is
+    the histogram slot of row i: its bin times the number of features, plus f. The smaller child is
+    grown first, so that there are never more histograms than halvings.
     """
     n, features = slots.shape
     rows, histograms, words = room.rows, room.histograms, room.words
@@ -252,12 +259,9 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
     if n > FEW_ROWS:
         histograms[0][:] = 0
         _count(slots, words, rows, histograms[0])
-    nodes = np.empty((2 * n, 2), np.int32)
-    slot_of = np.zeros(2 * n, np.int32)
-    leaves = np.empty((n, 1), np.float32)
-    # Number, first row, row behind the last, depth, histogram, packed sum.
-    stack = np.zeros((n + 1, 6), np.int64)
-    stack[0, 2], stack[0, 5] = n, words.sum()
+    nodes, slot_of, leaves, stack = room.nodes, room.slot, room.leaves, room.stack
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, n
+    stack[0, 3], stack[0, 4], stack[0, 5] = 0, 0, words.sum()
     height, count, n_leaves = 1, 1, 0
     while height:
         height -= 1
@@ -270,7 +274,7 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
             value = _value(gradients, here, learning_rate)
             for row in here:
                 outputs[row] += value
-            nodes[number, 0], nodes[number, 1] = LEAF, n_leaves
+            nodes[number, 0], nodes[number, 1], slot_of[number] = LEAF, n_leaves, 0
             leaves[n_leaves, 0] = value
             n_leaves += 1
             continue
@@ -288,7 +292,22 @@ def grow(slots, gradients, max_depth, learning_rate, room, outputs):
             stack[height, 0], stack[height, 1], stack[height, 2] = child, first, last
             stack[height, 3], stack[height, 4], stack[height, 5] = depth + 1, h + place, sum_of
             height += 1
-    return SquaresTree(nodes[:count].copy(), slot_of[:count].copy(), leaves[:n_leaves].copy())
+    return count, n_leaves
+
+
+def grow(
+    slots: np.ndarray,
+    gradients: np.ndarray,
+    max_depth: int,
+    learning_rate: np.float32,
+    room: Room,
+    outputs: np.ndarray,
+) -> SquaresTree:
+    """Grow one tree, and add its leaves to ``outputs``."""
+    nodes, leaves = _grow(slots, gradients, max_depth, learning_rate, room, outputs)
+    return SquaresTree(
+        room.nodes[:nodes].copy(), room.slot[:nodes].copy(), room.leaves[:leaves].copy()
+    )
 
 
 # ---------------------------------------------------------------------- many trees
@@ -385,4 +404,8 @@ def _room(slots: np.ndarray, bins: int) -> Room:
         rows=np.empty(rows, np.int64),
         right=np.empty(rows, np.uint8),
         spare=np.empty(rows, np.int64),
+        stack=np.empty((rows + 1, 6), np.int64),
+        nodes=np.empty((2 * rows, 2), np.int32),
+        slot=np.empty(2 * rows, np.int32),
+        leaves=np.empty((rows, 1), np.float32),
     )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldl._compiled import cached, compiled, inlined
+from ldl._compiled import cached, compiled
 from ldl.forests._columns import NEW_VALUE, ROW, between
 from ldl.forests._compiled import START, partition
 from ldl.forests._split_search import (
@@ -91,7 +91,7 @@ def _take_drawn_words(columns, weight, words):
                 passed = np.uint32(0)
 
 
-@inlined
+@compiled
 def _find_split(sample, room, rules, begin, end, total, depth, words):
     """Find the best split of a node; return false where it is to be a leaf."""
     if total < rules.min_split or depth > rules.max_depth:

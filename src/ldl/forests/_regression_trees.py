@@ -22,6 +22,8 @@ from ldl._compiled import cached, compiled
 from ldl.forests._compiled import START, partition, random_below
 
 LEAF = -1
+NOWHERE, IN_KEYS, IN_SPARE = range(3)
+"""Where the rows of a node are in the order of a feature."""
 FEW_ROWS = 40
 """Nodes up to this size are sorted by insertion."""
 ONE_PASS_BITS = 8
@@ -148,30 +150,32 @@ def _deal(keys, spare, counts, half, low, shift, bits):
 
 
 @compiled
-def _in_order(ranks, rows, half, all_keys, all_spare, counts):
-    """Return the keys of rows in ascending order; none where all rows have the same rank."""
+def _in_order(ranks, rows, half, keys, spare, counts):
+    """Put the keys of rows in ascending order, and return where they are.
+
+    They are NOWHERE if all rows have the same rank.
+    """
     n = len(rows)
-    keys, spare = all_keys[:n], all_spare[:n]
     low = high = np.int64(ranks[rows[0]])
     for i in range(n):
         rank = np.int64(ranks[rows[i]])
         keys[i] = rank << half | i
         low, high = min(low, rank), max(high, rank)
     if low == high:
-        return keys[:0]
+        return NOWHERE
     if n <= FEW_ROWS:
         _insert(keys)
-        return keys
+        return IN_KEYS
     bits = 1
     while (high - low) >> bits:
         bits += 1
     if bits <= ONE_PASS_BITS or 1 << bits <= n:
         _deal(keys, spare, counts, half, low, START, bits)
-        return spare
+        return IN_SPARE
     lower = (bits + 1) // 2
     _deal(keys, spare, counts, half, low, START, lower)
     _deal(spare, keys, counts, half, low, lower, bits - lower)
-    return keys
+    return IN_KEYS
 
 
 # ---------------------------------------------------------------------- splits
@@ -294,10 +298,12 @@ def _best_split(features, rows, n, rules, room):
                 if better:
                     feature, last, following = f, 0, 1
             continue
-        keys = _in_order(features.ranks[f], rows, half, room.keys, room.spare, room.counts)
-        if len(keys) == 0:
+        keys, spare = room.keys[: len(rows)], room.spare[: len(rows)]
+        where = _in_order(features.ranks[f], rows, half, keys, spare, room.counts)
+        if where == NOWHERE:
             continue
         varied = True
+        keys = spare if where == IN_SPARE else keys
         bar, at = _best_cut(keys, half, n, square, bar, room)
         if at > 0:
             feature = f

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldl._compiled import compiled, inlined
+from ldl._compiled import compiled
 from ldl.forests._columns import NEW_VALUE, ROW, TWO_VALUED, Columns
 from ldl.forests._compiled import START, random_below
 
@@ -385,7 +385,7 @@ def _way_through(rules, drawn):
     return LOOK_FIRST if drawn < SMALL_NODE else STEP_BY_STEP
 
 
-@inlined
+@compiled
 def _search_queue(sample, node, rules, words, begin, end, count, drawn):
     """Find the best split among the first features of the queue, if it exceeds the bar."""
     lines, best, place, queue = sample.columns.line, node.best, node.place, node.queue
@@ -418,7 +418,7 @@ def _search_queue(sample, node, rules, words, begin, end, count, drawn):
                 node.tried[f] += tried
 
 
-@inlined
+@compiled
 def search(sample, node, rules, words, begin, end, rows, drawn, state):
     """Find the best split of a node; return false if none gains.
 

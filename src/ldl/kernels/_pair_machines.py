@@ -77,6 +77,41 @@ class Machines(NamedTuple):
         return self.f + self.intercept[:, None]
 
 
+class Room(NamedTuple):
+    """Working memory for machines of so many rows."""
+
+    rise: np.ndarray
+    fall: np.ndarray
+    """Of all rows."""
+    slack: np.ndarray
+    """How far a row is from disagreeing most; -inf between corner and limits."""
+    others: np.ndarray
+    """The slack of rows that may join those."""
+    changes: np.ndarray
+    """Changes of the multipliers of rows that moved."""
+    rows: np.ndarray
+    """Rows to move."""
+    kernel: np.ndarray
+    """The kernel between them."""
+    moving: np.ndarray
+    """What the rows to move have, a line each: rise, fall, beta, lower, corner and upper; then
+    their losses, and room to compare these."""
+
+    @classmethod
+    def of(cls, n: int) -> Room:
+        """Allocate it; of the kernel only what is written to takes memory."""
+        return cls(
+            rise=np.empty(n),
+            fall=np.empty(n),
+            slack=np.empty(n),
+            others=np.empty(n),
+            changes=np.empty(n),
+            rows=np.empty(n, np.int64),
+            kernel=np.empty(n * n),
+            moving=np.empty((8, n)),
+        )
+
+
 def solve(
     gram: np.ndarray, limits: Limits, start: np.ndarray, tolerance: float = TOLERANCE
 ) -> Machines:
@@ -86,7 +121,9 @@ def solve(
     """
     beta = start.copy()
     f = beta @ gram
-    return Machines(beta, f, *_solve_each(gram, f, beta, *limits, tolerance))
+    machines = Machines(beta, f, np.empty(len(f)), np.empty(len(f), np.int64))
+    _solve_each(gram, machines, limits, tolerance, Room.of(f.shape[1]))
+    return machines
 
 
 def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
@@ -99,56 +136,44 @@ def carry(beta: np.ndarray, old: Limits, new: Limits) -> np.ndarray:
 
 
 @cached
-def _solve_each(gram, f, beta, lower, corner, upper, tolerance):
-    """Solve machine after machine in place; return the intercepts and the steps taken."""
-    intercepts, steps = np.empty(len(f)), np.empty(len(f), dtype=np.int64)
-    for p in range(len(f)):
-        intercepts[p], steps[p] = _solve(
-            gram, f[p], beta[p], lower[p], corner[p], upper[p], tolerance
+def _solve_each(gram, machines, limits, tolerance, room):
+    """Solve machine after machine in place."""
+    for p in range(len(machines.f)):
+        lower, corner, upper = limits.lower[p], limits.corner[p], limits.upper[p]
+        machines.intercept[p], machines.steps[p] = _solve(
+            gram, machines.f[p], machines.beta[p], lower, corner, upper, tolerance, room
         )
-    return intercepts, steps
 
 
 @compiled
-def _solve(gram, f, beta, lower, corner, upper, tolerance):
+def _solve(gram, f, beta, lower, corner, upper, tolerance, room):
     """Find the optimum of more and more rows until no other disagrees.
 
     Return the intercept and how many steps it took.
     """
     steps, most_steps = 0, _MOST_STEPS * len(f)
     _balance(gram, f, beta, lower, corner, upper)
-    rise, fall = np.empty(len(f)), np.empty(len(f))
-    store = np.empty(0)
+    rise, fall, changes = room.rise, room.fall, room.changes
     while True:
         for i in range(len(f)):
             up, down = _slopes(beta[i], lower[i], corner[i], upper[i])
             rise[i], fall[i] = f[i] + up, f[i] + down
-        least, most = rise.min(), fall.max()
-        enough = max(tolerance * min(1.0, (f.max() - f.min()) / _NARROW), _TIGHTEST)
+        least, most = _least(rise), _greatest(fall)
+        span = _greatest(f) - _least(f)
+        enough = max(tolerance * min(1.0, span / _NARROW), _TIGHTEST)
         if not most - least > enough or steps >= most_steps:
             return _intercept(least, most), steps
-        rows = _rows_to_move(rise, fall, beta, lower, corner, upper)
-        m = len(rows)
-        if len(store) < m * m:
-            store = np.empty(2 * m * m)
-        Q = store[: m * m].reshape(m, m)
+        m = _rows_to_move(beta, lower, corner, upper, room)
+        rows, moving, Q = room.rows[:m], room.moving, room.kernel[: m * m].reshape(m, m)
         for a in range(m):
+            row = rows[a]
             for b in range(m):
-                Q[a, b] = gram[rows[a], rows[b]]
-        moved = beta[rows]
+                Q[a, b] = gram[row, rows[b]]
+            moving[0, a], moving[1, a], moving[2, a] = rise[row], fall[row], beta[row]
+            moving[3, a], moving[4, a], moving[5, a] = lower[row], corner[row], upper[row]
         enough = max(enough, _SHARE * (most - least))
-        steps += _descend(
-            Q,
-            rise[rows],
-            fall[rows],
-            moved,
-            lower[rows],
-            corner[rows],
-            upper[rows],
-            enough,
-            most_steps - steps,
-        )
-        changes, changed = np.empty(m), 0
+        steps += _descend(Q, moving, enough, most_steps - steps)
+        changed, moved = 0, moving[2]
         for a in range(m):
             row, change = rows[a], moved[a] - beta[rows[a]]
             beta[row] = moved[a]
@@ -158,6 +183,24 @@ def _solve(gram, f, beta, lower, corner, upper, tolerance):
         if changed == 0:  # nothing but rounding is left
             return _intercept(least, most), steps
         _add_lines(f, gram, rows[:changed], changes[:changed])
+
+
+@compiled
+def _least(values):
+    """Return the least value."""
+    least = values[0]
+    for value in values:
+        least = min(least, value)
+    return least
+
+
+@compiled
+def _greatest(values):
+    """Return the greatest value."""
+    greatest = values[0]
+    for value in values:
+        greatest = max(greatest, value)
+    return greatest
 
 
 @compiled
@@ -204,13 +247,14 @@ def _balance(gram, f, beta, lower, corner, upper):
 
 
 @compiled
-def _rows_to_move(rise, fall, beta, lower, corner, upper):
-    """Choose the rows between corner and limits, and of the others those that disagree most."""
-    n = len(rise)
-    least, most = rise.min(), fall.max()
+def _rows_to_move(beta, lower, corner, upper, room):
+    """Choose the rows between corner and limits, and of the others those that disagree most.
+
+    Return how many these are.
+    """
+    n, rise, fall, slack, others = len(beta), room.rise, room.fall, room.slack, room.others
+    least, most = _least(rise), _greatest(fall)
     middle, limit = (least + most) / 2, (most - least) / 2
-    slack = np.empty(n)
-    others = np.empty(n)
     inside = count = 0
     for i in range(n):
         slack[i] = -np.inf
@@ -224,13 +268,12 @@ def _rows_to_move(rise, fall, beta, lower, corner, upper):
     most_new = max(_NEW_ROWS, inside // 2)
     if count > most_new:
         limit = _value_at(others[:count], most_new)
-    rows = np.empty(n, np.int64)
     count = 0
     for i in range(n):
         if slack[i] <= limit:
-            rows[count] = i
+            room.rows[count] = i
             count += 1
-    return rows[:count]
+    return count
 
 
 @compiled
@@ -277,17 +320,20 @@ def _add_lines(f, gram, rows, changes):
 
 
 @compiled
-def _descend(Q, rise, fall, beta, lower, corner, upper, enough, most):
+def _descend(Q, moving, enough, most):
     """Move weight between two rows at a time: that of least rise, and the one that gains most.
 
     Return the number of steps.
     """
-    losses, spare = np.empty(len(beta)), np.empty(len(beta))
+    m = len(Q)
+    rise, fall, beta = moving[0, :m], moving[1, :m], moving[2, :m]
+    lower, corner, upper = moving[3, :m], moving[4, :m], moving[5, :m]
+    losses, spare = moving[6, :m], moving[7, :m]
     for step_number in range(most):
         i = _place_of_least(rise, spare)
         _losses(Q[i], fall, rise[i], losses)
         j = _place_of_least(losses, spare)
-        if not fall[j] - rise[i] > enough and not fall.max() - rise[i] > enough:
+        if not fall[j] - rise[i] > enough and not _greatest(fall) - rise[i] > enough:
             return step_number
         step = _move(Q[i, j], i, j, rise, fall, beta, lower, corner, upper)
         if step == 0.0:  # nothing but rounding is left
@@ -372,16 +418,22 @@ def _move(together, i, j, rise, fall, beta, lower, corner, upper):
 # ---------------------------------------------------------------------- sigmoids
 
 
-@cached
-def platt(values, ups, downs):
+def platt(values: np.ndarray, ups: np.ndarray, downs: np.ndarray) -> tuple[float, float]:
     """Return slope and offset of the likeliest sigmoid, by Platt's targets a little inside (0, 1).
 
-    A value counts ``ups`` times as positive and ``downs`` times as negative. The problem is convex;
-    it is solved by Newton's method with halved steps.
+    A value counts ``ups`` times as positive and ``downs`` times as negative.
     """
+    found: tuple[float, float] = _platt(values, ups, downs, ups + downs, np.empty(len(values)))
+    return found
+
+
+@cached
+def _platt(values, ups, downs, weight, wanted):
+    """Solve the problem, which is convex, by Newton's method with halved steps."""
     up, down = ups.sum(), downs.sum()
     high, low = (up + 1) / (up + 2), 1 / (down + 2)
-    weight, wanted = ups + downs, high * ups + low * downs
+    for i in range(len(values)):
+        wanted[i] = high * ups[i] + low * downs[i]
     slope, offset = 0.0, np.log((up + 1) / (down + 1))
     current = _platt_loss(values, weight, wanted, slope, offset)
     for _ in range(_NEWTON_STEPS):

@@ -9,14 +9,14 @@ from ldl._compiled import cached
 
 
 @cached
-def hinges(P, others, top, free, rho, margin, rest, values):
+def hinges(P, others, top, free, rho, margin, rest, values, slopes):
     """Write the loss of every row into ``values``; overwrite P (labels x rows) with its slopes.
 
     The slopes are those by the scores of which P is the softmax. ``others`` are the degrees but for
-    zero at the label ``top`` of a row; ``free`` is the error of them that costs nothing.
+    zero at the label ``top`` of a row; ``free`` is the error of them that costs nothing. ``slopes``
+    is room for those of a row.
     """
     labels, rows = P.shape
-    slopes = np.empty(labels)
     for i in range(rows):
         t, highest = top[i], P[top[i], i]
         # The errors of the other labels sum to 1 - P_top, as that of the highest one does.

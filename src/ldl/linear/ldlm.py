@@ -27,14 +27,14 @@ class MarginObjective(SoftmaxObjective):
         highest = np.sort(self.others, axis=0)
         self.free = highest[-1] - highest[-2]
         """Error of the other degrees that costs nothing: how far the second label is ahead."""
-        self._values = np.empty(len(D))
+        self._values, self._slopes = np.empty(len(D)), np.empty(D.shape[1])
 
     def loss(self, Z: np.ndarray) -> float:
         from ldl.linear._margins import hinges
 
         softmax_columns(Z)
         weights = self.rho, self.margin, self.rest
-        hinges(Z, self.others, self.top, self.free, *weights, self._values)
+        hinges(Z, self.others, self.top, self.free, *weights, self._values, self._slopes)
         if self.weight is not None:
             Z *= self.weight
         return self.summed(self._values)

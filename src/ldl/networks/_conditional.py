@@ -7,6 +7,8 @@ product. So exponentials are taken of the parts, not of each row with each label
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ldl._compiled import cached, compiled
@@ -15,30 +17,44 @@ ROWS = 16
 """Rows of a block, whose activations stay in the cache; loops over them use vector registers."""
 
 
+class Room(NamedTuple):
+    """Working memory for a block of rows."""
+
+    H: np.ndarray
+    """Activations, (labels, hidden, rows)."""
+    F: np.ndarray
+    """Outputs, or their slopes, (labels, rows)."""
+    total: np.ndarray
+    """Slopes by the units' inputs, (hidden, rows)."""
+
+    @classmethod
+    def of(cls, labels: int, hidden: int) -> Room:
+        """Allocate it for so many labels and hidden units."""
+        return cls(
+            np.empty((labels, hidden, ROWS)), np.empty((labels, ROWS)), np.empty((hidden, ROWS))
+        )
+
+
 @cached
-def predictions(of_rows, of_labels, out, P):
+def predictions(of_rows, of_labels, out, P, room):
     """Write the softmax of the outputs into P (rows x labels).
 
     ``of_rows`` (hidden x rows) and ``of_labels`` (labels x hidden) are exp(-part), ``out`` are the
     weights of the hidden units.
     """
-    labels, hidden = of_labels.shape
-    H, F = np.empty((labels, hidden, ROWS)), np.empty((labels, ROWS))
     for start in range(0, len(P), ROWS):
-        _forward(of_rows, of_labels, out, P, start, H, F)
+        _forward(of_rows, of_labels, out, P, start, room.H, room.F)
 
 
 @cached
-def slopes(of_rows, of_labels, out, D, weight, P, errors, by_out, by_label):
+def slopes(of_rows, of_labels, out, D, weight, P, errors, by_out, by_label, room):
     """Write predictions into P, and the slopes of the weighted cross entropy of P to D.
 
     ``errors`` (hidden x rows) gets the slopes by the units' inputs, ``by_label`` (labels x hidden x
     ROWS) their sums over rows, both but for the weight of the unit; ``by_out`` (hidden x ROWS) gets
     the slopes by ``out``. The two sums are left open over the places in a block.
     """
-    labels, hidden = of_labels.shape
-    H, F = np.empty((labels, hidden, ROWS)), np.empty((labels, ROWS))
-    total = np.empty((hidden, ROWS))
+    (labels, hidden), H, F, total = of_labels.shape, room.H, room.F, room.total
     for start in range(0, len(P), ROWS):
         rows = min(ROWS, len(P) - start)
         _forward(of_rows, of_labels, out, P, start, H, F)
@@ -84,7 +100,9 @@ def _forward(of_rows, of_labels, out, P, start, H, F):
                 H[y, k, r] = 1.0 / (1.0 + of_rows[k, start + r] * of_labels[y, k])
                 F[y, r] += out[k] * H[y, k, r]
     for r in range(rows):
-        largest = F[:, r].max()
+        largest = F[0, r]
+        for y in range(1, labels):
+            largest = max(largest, F[y, r])
         whole = 0.0
         for y in range(labels):
             P[start + r, y] = np.exp(F[y, r] - largest)

@@ -60,10 +60,10 @@ class Network:
 
     def predict(self, flat: np.ndarray, X: Any) -> np.ndarray:
         """Return the softmax of f over the labels of every row."""
-        from ldl.networks._conditional import predictions
+        from ldl.networks._conditional import Room, predictions
 
-        P = np.empty((X.shape[0], len(self.numbers)))
-        predictions(*self._exponentials(flat, X), self.parts(flat)[-1], P)
+        P, room = np.empty((X.shape[0], len(self.numbers))), Room.of(len(self.numbers), self.hidden)
+        predictions(*self._exponentials(flat, X), self.parts(flat)[-1], P, room)
         return P
 
     def gradient(
@@ -79,7 +79,7 @@ class Network:
         ``released`` weighs each hidden unit's error by the sum of all output weights in place of
         its own, as the published code does by summing over the wrong axis.
         """
-        from ldl.networks._conditional import ROWS, slopes
+        from ldl.networks._conditional import ROWS, Room, slopes
 
         o = self.parts(flat)[-1]
         D = np.ascontiguousarray(D)
@@ -87,7 +87,8 @@ class Network:
         errors = np.empty((self.hidden, len(D)))
         by_out = np.zeros((self.hidden, ROWS))
         by_label = np.zeros((D.shape[1], *by_out.shape))
-        slopes(*self._exponentials(flat, X), o, D, weight, P, errors, by_out, by_label)
+        room = Room.of(D.shape[1], self.hidden)
+        slopes(*self._exponentials(flat, X), o, D, weight, P, errors, by_out, by_label, room)
         gradient = np.empty(self.size)
         into_w, into_u, into_b, into_o = self.parts(gradient)
         into_w[:] = np.asarray(X.T @ errors.T)

@@ -10,7 +10,6 @@ Arrays have rows along the last axis, as in ``_routing``.
 
 from __future__ import annotations
 
-import numpy as np
 from numba.extending import intrinsic
 
 from ldl._compiled import cached, compiled
@@ -66,14 +65,22 @@ def descend(left, F, asked, leaves, trees, reached, start, leaf_step, tree_step)
         nodes *= 2
 
 
+@compiled
+def _add(total, line):
+    """Add a line to a total."""
+    for row in range(len(line)):
+        total[row] += line[row]
+
+
 @cached
-def climb(mass, times, sums, used, first, found):
+def climb(mass, times, sums, spare, used, first, found):
     """Compute the gradient by the outputs of f, (units, rows), into ``found``.
 
     The mass of a leaf is ``mass`` (leaves, trees, rows) times ``times`` (trees, leaves, rows).
     ``sums`` is room for a line for each node of the levels from the root on, leaves included, and
-    one that stands for no node. ``used`` names the lines of each unit's nodes and of their left
-    children, (uses, 2, units), and ``first`` is the probability of the left side, (units, rows).
+    one that stands for no node; ``spare`` is room for four more. ``used`` names the lines of each
+    unit's nodes and of their left children, (uses, 2, units), and ``first`` is the probability of
+    the left side, (units, rows).
     """
     leaves, trees, _ = mass.shape
     nodes = leaves * trees
@@ -93,8 +100,7 @@ def climb(mass, times, sums, used, first, found):
         nodes = half
     uses, _, units = used.shape
     nowhere = len(sums) - 1
-    whole = np.empty((2, sums.shape[1]), sums.dtype)
-    part = np.empty((2, sums.shape[1]), sums.dtype)
+    whole, part = spare[:2], spare[2:]
     for unit in range(units):
         whole[:] = 0.0
         part[:] = 0.0
@@ -102,11 +108,10 @@ def climb(mass, times, sums, used, first, found):
             if used[use, 0, unit] == nowhere:
                 break
             for side in range(2):
-                total, line = part[side], sums[used[use, side, unit]]
-                for row in range(len(line)):
-                    total[row] += line[row]
+                _add(part[side], sums[used[use, side, unit]])
             if use % TERMS == TERMS - 1:
-                whole += part
+                _add(whole[0], part[0])
+                _add(whole[1], part[1])
                 part[:] = 0.0
         below, left, rate, slope = part[0], part[1], first[unit], found[unit]
         before, left_before = whole[0], whole[1]
@@ -136,25 +141,18 @@ def move(parameter, velocity, gradient, momentum, rate):
 
 
 @cached
-def by_features(indptr, indices, data, width, rows):
-    """Return the entries of some rows feature by feature.
+def by_features(indptr, indices, data, rows, ends, features, starts, places, values):
+    """Write down the entries of some rows feature by feature; return how many features there are.
 
-    Returns the features that any of the rows has, where the entries of each begin and the last ones
-    end, the place among ``rows`` of each entry's row, ascending within a feature, and its value.
+    These are the ``features`` that any of the rows has, where the entries of each begin and the
+    last ones end, the place among ``rows`` of each entry's row, ascending within a feature, and its
+    value. ``ends`` has a zero for each feature of the data.
     """
-    ends = np.zeros(width, np.int64)
-    count = 0
     for row in rows:
         for entry in range(indptr[row], indptr[row + 1]):
             ends[indices[entry]] += 1
-            count += 1
-    present = 0
-    for feature in range(width):
-        present += ends[feature] > 0
-    features, starts = np.empty(present, np.int64), np.empty(present + 1, np.int64)
-    places, values = np.empty(count, np.int64), np.empty(count, data.dtype)
     present = count = 0
-    for feature in range(width):
+    for feature in range(len(ends)):
         if ends[feature]:
             features[present], starts[present] = feature, count
             present += 1
@@ -165,7 +163,7 @@ def by_features(indptr, indices, data, width, rows):
             at = ends[indices[entry]]
             places[at], values[at] = place, data[entry]
             ends[indices[entry]] += 1
-    return features, starts, places, values
+    return present
 
 
 @cached
@@ -197,17 +195,17 @@ def _gradient(places, values, turned, found):
 
 
 @cached
-def move_weights(by_feature, by_outputs, turned, offset, total, W, velocity, momentum, rate):
+def move_weights(by_feature, by_outputs, turned, slope, offset, total, W, velocity, momentum, rate):
     """Take a step of gradient descent with momentum by W, (features, units).
 
-    ``by_feature`` holds the batch as ``by_features`` returns it.
+    ``by_feature`` holds the batch as ``by_features`` writes it down; ``slope`` is room for WIDTH
+    numbers.
 
     With an ``offset`` it is subtracted from all rows, and ``total`` is the gradient by the outputs
     summed over rows; so all features move. With one of length 0 only those of the batch do.
     """
     features, starts, places, values = by_feature
     units = len(by_outputs)
-    slope = np.empty(WIDTH, W.dtype)
     moving, zero = len(offset) or len(features), momentum - momentum
     for start in range(0, units, WIDTH):
         width = min(WIDTH, units - start)

@@ -103,8 +103,14 @@ class Rows:
 
     def by_features(self, taken: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the entries of compressed rows feature by feature."""
-        found: tuple[np.ndarray, ...] = _compiled.by_features(*self.entries, self.width, taken)
-        return found
+        indptr = self.entries[0]
+        count = int((indptr[taken + 1] - indptr[taken]).sum())
+        features, starts, places = (np.empty(count + extra, np.int64) for extra in (0, 1, 0))
+        found = features, starts, places, np.empty(count, self.entries[2].dtype)
+        present = _compiled.by_features(
+            *self.entries, taken, np.zeros(self.width, np.int64), *found
+        )
+        return features[:present], starts[: present + 1], places, found[-1]
 
     def turned(self, outputs: Tensor) -> np.ndarray:
         """Return memory for some of these outputs with rows first."""
@@ -226,6 +232,7 @@ class SparseMomentum(Momentum):
         self._rows = rows
         self._waits = rows.offset is None
         self._offset = np.empty(0, self._precise) if rows.offset is None else rows.offset.numpy()
+        self._slope = np.empty(_compiled.WIDTH, self._precise)
         self._now = 0
         self._moved = np.zeros(rows.width, dtype=np.int64)
 
@@ -248,6 +255,7 @@ class SparseMomentum(Momentum):
             by_feature,
             by_outputs.numpy(),
             self._rows.turned(by_outputs),
+            self._slope,
             self._offset,
             total.numpy(),
             *self._weights,

@@ -151,6 +151,7 @@ class CompiledRouting:
             mass.transpose(0, 1).contiguous().numpy(),
             times.expand_as(mass).contiguous().numpy(),
             self._room("sums", (lines, rows), left.dtype).numpy(),
+            self._room("parts", (4, rows), left.dtype).numpy(),
             self._used,
             first.numpy(),
             found.numpy(),
