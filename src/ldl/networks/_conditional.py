@@ -21,17 +21,19 @@ class Room(NamedTuple):
     """Working memory for a block of rows."""
 
     H: np.ndarray
-    """Activations, (labels, hidden, rows)."""
+    """Activations, or slopes by the units' inputs, (labels, hidden, rows)."""
     F: np.ndarray
     """Outputs, or their slopes, (labels, rows)."""
     total: np.ndarray
-    """Slopes by the units' inputs, (hidden, rows)."""
+    """Sums of slopes by the units' inputs, (hidden, rows)."""
 
     @classmethod
     def of(cls, labels: int, hidden: int) -> Room:
         """Allocate it for so many labels and hidden units."""
         return cls(
-            np.empty((labels, hidden, ROWS)), np.empty((labels, ROWS)), np.empty((hidden, ROWS))
+            H=np.empty((labels, hidden, ROWS)),
+            F=np.empty((labels, ROWS)),
+            total=np.empty((hidden, ROWS)),
         )
 
 
@@ -63,12 +65,14 @@ def slopes(of_rows, of_labels, out, D, weight, P, errors, by_out, by_label, room
             for r in range(rows):
                 F[y, r] = weight[start + r] * (P[start + r, y] - D[start + r, y])
             for k in range(hidden):
+                # Two loops, for in one there are too many arrays to use vector registers.
                 for r in range(rows):
                     first = F[y, r] * H[y, k, r]
-                    second = first - first * H[y, k, r]
                     by_out[k, r] += first
-                    by_label[y, k, r] += second
-                    total[k, r] += second
+                    H[y, k, r] = first - first * H[y, k, r]
+                for r in range(rows):
+                    by_label[y, k, r] += H[y, k, r]
+                    total[k, r] += H[y, k, r]
         for k in range(hidden):
             for r in range(rows):
                 errors[k, start + r] = total[k, r]
@@ -96,9 +100,11 @@ def _forward(of_rows, of_labels, out, P, start, H, F):
     F[:] = 0.0
     for y in range(labels):
         for k in range(hidden):
+            of_label, weight, activations, outputs = of_labels[y, k], out[k], H[y, k], F[y]
             for r in range(rows):
-                H[y, k, r] = 1.0 / (1.0 + of_rows[k, start + r] * of_labels[y, k])
-                F[y, r] += out[k] * H[y, k, r]
+                activation = 1.0 / (1.0 + of_rows[k, start + r] * of_label)
+                activations[r] = activation
+                outputs[r] += weight * activation
     for r in range(rows):
         largest = F[0, r]
         for y in range(1, labels):
