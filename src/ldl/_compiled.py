@@ -4,8 +4,8 @@ Fast math is off, so sums keep their order, and results depend on no thread and 
 
 A first fit waits for the compiler, so it is given as little to do as can be. Compiled code
 allocates nothing, for numba takes long to compile what counts references to memory: Python hands it
-all the room that it needs. Parts are optimised, and become machine code, only in the entry point
-that they go into.
+all the room that it needs, and numba refuses `np.empty`. Parts are optimised, and become machine
+code, only in the entry point that they go into.
 """
 
 from __future__ import annotations

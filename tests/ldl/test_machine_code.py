@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba.core import config
+from numba.core.errors import TypingError
 
 from ldl import _machine_code
+from ldl._compiled import cached, compiled
 
 SOURCE = Path(_machine_code.__file__).parent
 PARTS = """
@@ -122,3 +126,38 @@ def test_what_is_longest_unused_goes_when_there_is_too_much(tmp_path, monkeypatc
         os.utime(tmp_path / name, (10**9 - age, 10**9 - age))
     _machine_code._sweep(str(tmp_path))
     assert {file.name for file in tmp_path.iterdir()} == {"new", "middle"}
+
+
+@compiled
+def first(values):
+    return values[0]
+
+
+@cached
+def doubled(values):
+    return 2 * first(values)
+
+
+@cached
+def fresh(n):
+    return np.empty(n).sum()
+
+
+@cached
+def shorter(values):
+    return values[1:]
+
+
+def test_a_part_becomes_machine_code_in_its_entry_point_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    assert doubled(np.array([3.0, 4.0])) == 6.0
+    for function, has_code in ((first, False), (doubled, True)):
+        (made,) = function.overloads.values()
+        place = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        assert bool(place) == has_code
+
+
+@pytest.mark.parametrize(("function", "argument"), [(fresh, 3), (shorter, np.arange(3.0))])
+def test_compiled_code_that_would_allocate_is_refused(function, argument):
+    with pytest.raises(TypingError):
+        function(argument)
