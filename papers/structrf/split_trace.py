@@ -50,9 +50,9 @@ def _time(X: np.ndarray, labels: np.ndarray, model: StructRF, repeats: int) -> t
     words = np.hstack([columns.words, np.zeros((len(columns.words), 1), columns.words.dtype)])
     table = np.arange(n + 1, dtype=np.float64)
     table[1:] *= np.log(table[1:])
-    sample = Sample(columns, np.empty((n, 0)), labels, np.ones(n, np.int64), table)
+    sample = Sample(columns, np.empty((n, 0)), np.ones(n, np.int64), table)
     node = make_node(n, q, n, 0, two_valued=len(columns.feature_rows) > 0)
-    common = (sample, node, model._rules(q), words)
+    common = (sample, labels, node, model._rules(q), words)
     _search_often(*common, 1)
     # Many searches per look at the clock: one takes less time than handing over its arguments.
     _search_often(*common, 1)
@@ -65,9 +65,9 @@ def _time(X: np.ndarray, labels: np.ndarray, model: StructRF, repeats: int) -> t
 
 
 @njit(nogil=True, error_model="numpy")
-def _search_often(sample, node, rules, words, times):
+def _search_often(sample, labels, node, rules, words, times):
     n = len(sample.weight)
     rows, state = np.arange(n), np.zeros(1, np.uint64)
     for _ in range(times):
-        prepare_clusters(node, rows, sample.label, sample.weight, sample.table)
-        search(sample, node, rules, words, 0, n, rows, n, state)
+        prepare_clusters(node, rows, labels, sample.weight, sample.table)
+        search(sample, None, node, rules, words, 0, n, rows, n, state)

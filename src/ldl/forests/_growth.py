@@ -22,7 +22,7 @@ from ldl.forests._split_search import (
     prepare_clusters,
     search,
 )
-from ldl.forests._two_means import Clusters, make_clusters, two_means
+from ldl.forests._two_means import make_clusters, two_means
 
 LEAF = -1
 FEATURE, LAST_LEFT, FIRST_RIGHT, CHILD = range(4)
@@ -54,7 +54,6 @@ class Room(NamedTuple):
     """Working memory of a tree."""
 
     node: Node
-    clusters: Clusters
     words: np.ndarray
     """Sorted columns of the drawn rows, and room for those of the next depth."""
     rows: np.ndarray
@@ -92,19 +91,18 @@ def _take_drawn_words(columns, weight, words):
 
 
 @compiled
-def _find_split(sample, room, rules, begin, end, total, depth, words):
+def _find_split(sample, label, room, clusters, rules, begin, end, total, depth, words):
     """Find the best split of a node; return false where it is to be a leaf."""
     if total < rules.min_split or depth > rules.max_depth:
         return False
     node, here, weight = room.node, room.rows[begin:end], sample.weight
-    if rules.classes:
-        if not prepare_classes(node, here, sample.label, weight, sample.table):
+    if label is not None and not prepare_classes(node, here, label, weight, sample.table):
+        return False
+    if clusters is not None:
+        if not two_means(sample.D, here, weight, rules.start, room.state, clusters):
             return False
-    else:
-        if not two_means(sample.D, here, weight, rules.start, room.state, room.clusters):
-            return False
-        prepare_clusters(node, here, room.clusters.z, weight, sample.table)
-    return search(sample, node, rules, words, begin, end, here, total, room.state)
+        prepare_clusters(node, here, clusters.z, weight, sample.table)
+    return search(sample, label, node, rules, words, begin, end, here, total, room.state)
 
 
 @compiled
@@ -179,8 +177,12 @@ def _put(stack, height, number, begin, end, depth, at_hand):
 
 
 @cached
-def _grow(sample, room, rules, grown):
-    """Grow a tree into ``grown``; return the numbers of its nodes and leaves, and its depth."""
+def _grow(sample, label, room, clusters, rules, grown):
+    """Grow a tree into ``grown``; return the numbers of its nodes and leaves, and its depth.
+
+    Either ``label``, the class of each row, or ``clusters``, memory for two-means at each node, is
+    None: what is not needed is not compiled.
+    """
     rows, right, weight, stack, written = (
         room.rows,
         room.right,
@@ -198,7 +200,7 @@ def _grow(sample, room, rules, grown):
         words, here = room.words[at_hand], rows[begin:end]
         total = _drawn(here, weight)
         deepest = max(deepest, depth)
-        if not _find_split(sample, room, rules, begin, end, total, depth, words):
+        if not _find_split(sample, label, room, clusters, rules, begin, end, total, depth, words):
             _mean(sample.D, here, weight, grown.leaves[leaves])
             grown.leaf_rows[leaves] = total
             written[number, FEATURE], written[number, CHILD] = LEAF, leaves
@@ -220,8 +222,8 @@ def _grow(sample, room, rules, grown):
     return nodes, leaves, deepest
 
 
-def grow(X: Any, sample: Sample, rules: Rules, seed: int) -> Tree:
-    """Grow one tree on the rows of X that were drawn."""
+def grow(X: Any, sample: Sample, label: np.ndarray | None, rules: Rules, seed: int) -> Tree:
+    """Grow one tree on the rows of X that were drawn, by their classes or by two-means."""
     (n, c), q = sample.D.shape, X.shape[1]
     columns, drawn = sample.columns, len(sample.table) - 1
     rows = np.flatnonzero(sample.weight)
@@ -229,7 +231,6 @@ def grow(X: Any, sample: Sample, rules: Rules, seed: int) -> Tree:
     two_valued = len(columns.feature_rows) > 0
     room = Room(
         node=make_node(n, q, drawn, rules.classes, two_valued),
-        clusters=make_clusters(m, c),
         words=np.empty((2, len(columns.words), m + 1), np.uint32),
         rows=rows,
         right=np.zeros(n, np.uint8),
@@ -244,7 +245,8 @@ def grow(X: Any, sample: Sample, rules: Rules, seed: int) -> Tree:
         leaves=np.empty((m, c)),
         leaf_rows=np.empty(m, np.int64),
     )
-    nodes, leaves, deepest = _grow(sample, room, rules, grown)
+    clusters = make_clusters(m, c) if label is None else None
+    nodes, leaves, deepest = _grow(sample, label, room, clusters, rules, grown)
     feature, low, high, child = np.ascontiguousarray(grown.nodes[:nodes].T)
     threshold = np.zeros(nodes)
     splits = np.flatnonzero(feature >= 0)

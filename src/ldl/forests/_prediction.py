@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ldl._compiled import cached
+from ldl._compiled import cached, compiled
 from ldl.base import dense
 
 _BLOCK_ROWS = 512  # which stay in the cache while all trees look at them
@@ -92,6 +92,13 @@ def mean_of_trees(forest: Forest, X: Any) -> np.ndarray:
     return total / len(forest.roots)
 
 
+@compiled
+def _down(X, nodes, threshold, row, node, feature):
+    """Return the child that a row goes to, and the feature that splits it."""
+    child = nodes[node, 1] + (X[row, feature] > threshold[node])
+    return child, nodes[child, 0]
+
+
 @cached
 def add_predictions(X, nodes, threshold, roots, leaves, total):
     """Add the leaf of each row in each tree to ``total``, tree by tree.
@@ -108,17 +115,13 @@ def add_predictions(X, nodes, threshold, roots, leaves, total):
             fa = fb = fc = fd = nodes[root, 0]
             while fa >= 0 or fb >= 0 or fc >= 0 or fd >= 0:
                 if fa >= 0:
-                    a = nodes[a, 1] + (X[i, fa] > threshold[a])
-                    fa = nodes[a, 0]
+                    a, fa = _down(X, nodes, threshold, i, a, fa)
                 if fb >= 0:
-                    b = nodes[b, 1] + (X[i1, fb] > threshold[b])
-                    fb = nodes[b, 0]
+                    b, fb = _down(X, nodes, threshold, i1, b, fb)
                 if fc >= 0:
-                    c = nodes[c, 1] + (X[i2, fc] > threshold[c])
-                    fc = nodes[c, 0]
+                    c, fc = _down(X, nodes, threshold, i2, c, fc)
                 if fd >= 0:
-                    d = nodes[d, 1] + (X[i3, fd] > threshold[d])
-                    fd = nodes[d, 0]
+                    d, fd = _down(X, nodes, threshold, i3, d, fd)
             ends = (a, b, c, d)
             for k in range(min(4, len(X) - i)):
                 for j in range(leaves.shape[1]):

@@ -12,6 +12,8 @@ bits.
 
 A sorted column is searched in one of two ways: ``_scan`` finds the best of all thresholds between
 two clusters, and ``_walk`` tries those that adaptive steps lead to, or all, for any classes.
+
+``label`` is the class of each row, or None with clusters: what is not needed is not compiled.
 """
 
 from __future__ import annotations
@@ -76,8 +78,6 @@ class Sample(NamedTuple):
     columns: Columns
     D: np.ndarray
     """Distributions of which leaves hold the means."""
-    label: np.ndarray
-    """Class of each row; empty with two-means."""
     weight: np.ndarray
     """Times that each row was drawn."""
     table: np.ndarray
@@ -277,12 +277,12 @@ def _step(gain, greatest, rows, rules):
 
 
 @compiled
-def _walk(sample, node, rules, column, drawn):
+def _walk(sample, label, node, rules, column, drawn):
     """Try the thresholds of one sorted column that steps lead to, or all, by clusters or classes.
 
     Returns the place of the best cut in the column (or 0), and how many gains were evaluated.
     """
-    packed, left, label, weight = node.packed, node.left, sample.label, sample.weight
+    packed, left, weight = node.packed, node.left, sample.weight
     bar, greatest = node.best[BAR], node.best[GREATEST]
     for k in range(len(left)):
         left[k] = 0
@@ -290,14 +290,14 @@ def _walk(sample, node, rules, column, drawn):
     for i in range(ONE, np.uint64(len(column))):
         row = column[i - ONE] & ROW
         seen += packed[row]
-        if rules.classes:
+        if label is not None:
             left[label[row]] += weight[row]
         if (seen >= wall) & (column[i] >= NEW_VALUE):
             n_left = np.int64(seen >> HIGH)
-            if rules.classes:
-                gain = _gain_of_classes(node, n_left, drawn, sample.table)
-            else:
+            if label is None:
                 gain = _gain_of_clusters(node, seen)
+            else:
+                gain = _gain_of_classes(node, n_left, drawn, sample.table)
             tried += 1
             if gain > bar:
                 bar = gain + NO_GAIN
@@ -313,7 +313,7 @@ def _walk(sample, node, rules, column, drawn):
 
 
 @compiled
-def _count_upper_values(sample, node, rules, rows):
+def _count_upper_values(sample, label, node, rows):
     """Count the rows of the node that have the upper value of each two-valued feature."""
     above, packed, columns = node.above, node.packed, sample.columns
     above[:] = 0
@@ -321,20 +321,20 @@ def _count_upper_values(sample, node, rules, rows):
         for k in range(columns.row_start[row], columns.row_start[row + 1]):
             f = columns.row_features[k]
             above[f, 0] += packed[row]
-            if rules.classes:
-                above[f, 1 + sample.label[row]] += np.uint64(sample.weight[row])
+            if label is not None:
+                above[f, 1 + label[row]] += np.uint64(sample.weight[row])
 
 
 @compiled
-def _try_two_valued(sample, node, rules, f, drawn):
+def _try_two_valued(sample, label, node, f, drawn):
     """Try the one threshold of a two-valued column."""
     upper = node.above[f, 0]
-    if rules.classes:
+    if label is None:
+        gain = _gain_of_clusters(node, upper)
+    else:
         for k in range(len(node.totals)):
             node.left[k] = node.totals[k] - np.int64(node.above[f, 1 + k])
         gain = _gain_of_classes(node, drawn - np.int64(upper >> HIGH), drawn, sample.table)
-    else:
-        gain = _gain_of_clusters(node, upper)
     node.tried[f] += 1
     node.best[GREATEST] = max(node.best[GREATEST], gain)
     if gain > node.best[BAR]:
@@ -386,7 +386,7 @@ def _way_through(rules, drawn):
 
 
 @compiled
-def _search_queue(sample, node, rules, words, begin, end, count, drawn):
+def _search_queue(sample, label, node, rules, words, begin, end, count, drawn):
     """Find the best split among the first features of the queue, if it exceeds the bar."""
     lines, best, place, queue = sample.columns.line, node.best, node.place, node.queue
     way, k = _way_through(rules, drawn), START
@@ -395,7 +395,7 @@ def _search_queue(sample, node, rules, words, begin, end, count, drawn):
         if rules.per_feature:
             best[GREATEST] = 0.0
         if lines[f] == TWO_VALUED:
-            _try_two_valued(sample, node, rules, f, drawn)
+            _try_two_valued(sample, label, node, f, drawn)
             k += 1
             continue
         follows, tried = way == STEP_BY_STEP, 0
@@ -411,7 +411,7 @@ def _search_queue(sample, node, rules, words, begin, end, count, drawn):
                 best[BAR] = bar
                 place[0], place[1] = f, at
         if follows:
-            at, tried = _walk(sample, node, rules, words[lines[f], begin:end], drawn)
+            at, tried = _walk(sample, label, node, rules, words[lines[f], begin:end], drawn)
             if at > 0:
                 place[0], place[1] = f, begin + at
             if way == STEP_BY_STEP:
@@ -419,7 +419,7 @@ def _search_queue(sample, node, rules, words, begin, end, count, drawn):
 
 
 @compiled
-def search(sample, node, rules, words, begin, end, rows, drawn, state):
+def search(sample, label, node, rules, words, begin, end, rows, drawn, state):
     """Find the best split of a node; return false if none gains.
 
     The split goes into ``node.place``, and its gain and a little more into ``node.best``.
@@ -428,11 +428,11 @@ def search(sample, node, rules, words, begin, end, rows, drawn, state):
     the features gives no gain, the next subset is tried.
     """
     if len(sample.columns.row_features):
-        _count_upper_values(sample, node, rules, rows)
+        _count_upper_values(sample, label, node, rows)
     q, used, best = len(node.deck), START, node.best
     best[BAR], best[GREATEST], node.place[1] = NO_GAIN, 0.0, 0
     while used < q and best[BAR] <= NO_GAIN:
         used = _draw_features(node, rules.per_node, used, state) if rules.per_node else q
         count = _list_features(node, sample.columns.line, drawn)
-        _search_queue(sample, node, rules, words, begin, end, count, drawn)
+        _search_queue(sample, label, node, rules, words, begin, end, count, drawn)
     return best[BAR] > NO_GAIN

@@ -49,7 +49,9 @@ class _SplitForest(SelfTuned):
     n_jobs: Count = 1
     standardise: bool = field(default=False, kw_only=True)
 
-    def _grow(self, X: Any, D: np.ndarray, label: np.ndarray, classes: int, start: int = 0) -> None:
+    def _grow(
+        self, X: Any, D: np.ndarray, label: np.ndarray | None, classes: int, start: int = 0
+    ) -> None:
         """Grow the trees; leaves hold means of D.
 
         Nodes split by ``label``, one of so many ``classes``, or by two-means of D where there are
@@ -80,8 +82,8 @@ class _SplitForest(SelfTuned):
         def grow(seed: int) -> Tree:
             generator = np.random.default_rng(seed)
             chosen = generator.choice(n, size=drawn, replace=replace, p=chance)
-            sample = _growth.Sample(columns, D, label, np.bincount(chosen, minlength=n), table)
-            return _growth.grow(X, sample, rules, int(generator.integers(2**63)))
+            sample = _growth.Sample(columns, D, np.bincount(chosen, minlength=n), table)
+            return _growth.grow(X, sample, label, rules, int(generator.integers(2**63)))
 
         self.trees_ = each(grow, child_seeds(self.random_state, self.n_estimators), self.n_jobs)
         self.forest_ = join(self.trees_, self._leaf_values(_growth.share_leaves(self.trees_)))
@@ -221,7 +223,7 @@ class StructRF(_SplitForest):
     kmeans_init: Annotated[str, Options(*_STARTS)] = "pca_sign"
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
-        self._grow(X, D, np.zeros(0, np.int64), 0, _STARTS.index(self.kmeans_init))
+        self._grow(X, D, None, 0, _STARTS.index(self.kmeans_init))
 
 
 @dataclass(eq=False, repr=False)
