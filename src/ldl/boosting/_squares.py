@@ -355,11 +355,11 @@ class SquaresForest:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict in single precision, as xgboost does."""
-        X = np.ascontiguousarray(X, dtype=np.float32)
+        X = np.ascontiguousarray(X, np.float32).astype(np.float64)
         P = np.empty((len(X), len(self.forests_)), np.float32)
         for label, forest in enumerate(self.forests_):
-            total = np.full((len(X), 1), self.starts_[label])
-            add_predictions(X, *forest, total)
+            total = np.full((len(X), 1), self.starts_[label], np.float64)
+            add_predictions(X, *forest, total, True)
             P[:, label] = total[:, 0]
         return P
 
@@ -388,7 +388,7 @@ class SquaresForest:
         # Rows below the edge go to the left; `add_predictions` sends rows up to a value there.
         threshold = np.nextafter(edges, np.float32(-np.inf))
         leaves = np.concatenate([tree.leaves for tree in trees])
-        return Forest(nodes, threshold, roots[:-1], leaves)
+        return Forest(nodes, threshold.astype(np.float64), roots[:-1], leaves.astype(np.float64))
 
 
 def _room(slots: np.ndarray, bins: int) -> Room:

@@ -450,5 +450,5 @@ def _add(X: np.ndarray, forest: Forest, outputs: np.ndarray) -> None:
 
     # Given columns of a larger array, the function would be compiled once more.
     total = np.zeros(outputs.shape)
-    add_predictions(X, *forest, total)
+    add_predictions(X, *forest, total, False)
     outputs += total

@@ -88,7 +88,7 @@ def mean_of_trees(forest: Forest, X: Any) -> np.ndarray:
     for start in range(0, X.shape[0], _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
         part = dense(X[rows])
-        add_predictions(part, *forest, total[rows])
+        add_predictions(part, *forest, total[rows], False)
     return total / len(forest.roots)
 
 
@@ -100,11 +100,11 @@ def _down(X, nodes, threshold, row, node, feature):
 
 
 @cached
-def add_predictions(X, nodes, threshold, roots, leaves, total):
+def add_predictions(X, nodes, threshold, roots, leaves, total, single):
     """Add the leaf of each row in each tree to ``total``, tree by tree.
 
-    The arrays are those of ``Forest``. Four rows go down together, so that the processor need not
-    wait for one node before it asks for the next.
+    The arrays are those of ``Forest``; ``single`` rounds every sum to single precision. Four rows
+    go down together, so that the processor need not wait for one node before it asks for the next.
     """
     last = len(X) - 1
     for root in roots:
@@ -125,4 +125,5 @@ def add_predictions(X, nodes, threshold, roots, leaves, total):
             ends = (a, b, c, d)
             for k in range(min(4, len(X) - i)):
                 for j in range(leaves.shape[1]):
-                    total[i + k, j] += leaves[nodes[ends[k], 1], j]
+                    value = total[i + k, j] + leaves[nodes[ends[k], 1], j]
+                    total[i + k, j] = np.float32(value) if single else value
