@@ -16,9 +16,8 @@ from importlib.util import find_spec
 from typing import Any
 
 COMPILED: dict[str, dict[str, Any]] = {
+    "LDLogitBoost": {"max_iter": 1},
     "StructRF": {"n_estimators": 1},
-    "AOSOLDLogitBoost": {"max_iter": 1},
-    "PTSVM": {},
     "LDLDF": {
         "learners": "xgb",
         "learners_per_layer": 1,
@@ -26,7 +25,9 @@ COMPILED: dict[str, dict[str, Any]] = {
         "n_estimators": 1,
         "cv": 2,
     },
-    "LDLogitBoost": {"max_iter": 1},
+    "RFStar": {"n_estimators": 1},
+    "AOSOLDLogitBoost": {"max_iter": 1},
+    "PTSVM": {},
     "SLDLF": {
         "n_estimators": 1,
         "depth": 2,
