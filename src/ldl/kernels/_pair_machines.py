@@ -82,7 +82,7 @@ class Room(NamedTuple):
 
     rise: np.ndarray
     fall: np.ndarray
-    """Of all rows."""
+    """Slopes of all rows, upwards and downwards."""
     slack: np.ndarray
     """How far a row is from disagreeing most; -inf between corner and limits."""
     others: np.ndarray
@@ -94,8 +94,8 @@ class Room(NamedTuple):
     kernel: np.ndarray
     """The kernel between them."""
     moving: np.ndarray
-    """What the rows to move have, a line each: rise, fall, beta, lower, corner and upper; then
-    their losses, and room to compare these."""
+    """Lines of the rows to move: rise, fall, beta, lower, corner and upper; then their losses, and
+    room to compare these."""
 
     @classmethod
     def of(cls, n: int) -> Room:
