@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from ldlrepro.core import numerics
 from tests.disks import Disks
@@ -19,6 +20,16 @@ from tests.site_pages import build_site
 
 # Before anything imports NumPy, so that tests compute as units do.
 numerics.pin()
+
+# Each run draws the same examples, and a machine that stalls fails none of them.
+settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("project")
 
 if TYPE_CHECKING:
     from ldlrepro.data import Dataset

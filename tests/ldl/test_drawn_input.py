@@ -72,7 +72,7 @@ def refusal(call: Any) -> str:
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=6, deadline=None, derandomize=True, database=None)
+@settings(max_examples=6)
 @given(st.integers(0, 99), ROWS, WIDTHS, LABELS, KINDS_OF_LABELS, st.sampled_from(sorted(SPOILT)))
 def test_drawn_input_is_fitted_or_refused_in_a_line(name, seed, n, q, c, kind, spoil):
     X, D = drawn(seed, n, q, c, kind)
@@ -100,7 +100,7 @@ def test_drawn_input_is_fitted_or_refused_in_a_line(name, seed, n, q, c, kind, s
 @pytest.mark.parametrize("name", [n for n in TABLES if issubclass(getattr(ldl, n), Weighted)])
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("change", WEIGHTS)
-@settings(max_examples=3, deadline=None, derandomize=True, database=None)
+@settings(max_examples=3)
 @given(st.integers(0, 99), st.integers(4, 14), WIDTHS)
 def test_drawn_weights_are_heeded_or_refused_in_a_line(name, change, seed, n, q):
     n += 10 * (name == "LDLDF")  # its layers cut rows into folds

@@ -18,7 +18,7 @@ KFOLD = {"scheme": "kfold", "folds": 10}
 
 
 @given(n=st.integers(2, 200), folds=st.integers(2, 12), repeats=st.integers(1, 3))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_kfold_tests_every_row_once_per_repeat_in_parts_of_nearly_equal_size(n, folds, repeats):
     if n < folds:
         n = folds
@@ -62,7 +62,7 @@ def test_folds_of_one_size_leave_the_rest_to_the_last(fold_size, rows, size, las
 
 
 @given(n=st.integers(6, 120), folds=st.integers(3, 6), repeats=st.integers(1, 2))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_next_fold_validates_on_the_rows_that_the_next_fold_tests(n, folds, repeats):
     protocol = {
         "scheme": "kfold",
@@ -83,7 +83,7 @@ def test_next_fold_validates_on_the_rows_that_the_next_fold_tests(n, folds, repe
     share=st.floats(0.05, 0.6),
     scheme=st.sampled_from(["kfold", "shuffle_split"]),
 )
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_holdout_keeps_its_share_of_training_rows(n, share, scheme):
     protocol = {
         "scheme": scheme,
@@ -102,7 +102,7 @@ def test_holdout_keeps_its_share_of_training_rows(n, share, scheme):
 
 
 @given(n=st.integers(10, 300), share=st.floats(0.1, 0.9), repeats=st.integers(1, 4))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_shuffle_split_trains_on_its_share_of_rows(n, share, repeats):
     protocol = {"scheme": "shuffle_split", "train_share": share, "repeats": repeats}
     made = make_folds(protocol, n, SEED)
@@ -116,7 +116,7 @@ def test_shuffle_split_trains_on_its_share_of_rows(n, share, repeats):
 
 
 @given(st.lists(st.sampled_from(["ann", "bob", "cid", "dee"]), min_size=2, max_size=60))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_leave_one_group_out_tests_one_person_at_a_time(names):
     groups = np.array(names)
     if len(set(names)) < 2:

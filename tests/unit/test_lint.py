@@ -80,7 +80,7 @@ def test_no_record_of_ours_is_impossible(protocol):
     assert len(found) <= max(1, len(units) // 10)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     labels=st.integers(2, 70),

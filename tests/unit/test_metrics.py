@@ -107,7 +107,7 @@ def value_of(name: str, D: np.ndarray, P: np.ndarray) -> float:
 
 @pytest.mark.parametrize("name", metrics.FACTS)
 @given(pair=pairs())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_values_lie_in_the_stated_range(name, pair):
     D, P = pair
     names = {"c": D.shape[1], "sqrt": np.sqrt, "inf": np.inf}
