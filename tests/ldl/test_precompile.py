@@ -12,38 +12,49 @@ from ldlrepro.core import numerics
 
 CHECK = """
 import importlib, json, pkgutil
+import numpy as np
 import ldl
 from ldl import precompile
 from ldl._machine_code import _KeptCode
+from tests.ldl.estimators import TABLES, cheap
+
+def kept():
+    for module in pkgutil.walk_packages(ldl.__path__, "ldl."):
+        if "._" in module.name:
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(getattr(value, "_cache", None), _KeptCode):
+                    yield f"{module.name}.{name}", value
 
 if __name__ == "__main__":
     precompile.main()
     for name in precompile.COMPILED:
         precompile.fit(name)
-    found = {}
-    for module in pkgutil.walk_packages(ldl.__path__, "ldl."):
-        if "._" not in module.name:
-            continue
-        for name, value in vars(importlib.import_module(module.name)).items():
-            if isinstance(getattr(value, "_cache", None), _KeptCode):
-                missed = sum(value.stats.cache_misses.values())
-                found[f"{module.name}.{name}"] = [len(value.signatures), missed]
+    missed = {name: sum(value.stats.cache_misses.values()) for name, value in kept()}
+    compiled = {name: len(value.signatures) for name, value in kept()}
+    generator = np.random.default_rng(0)
+    X, D = generator.normal(size=(60, 5)), generator.dirichlet(np.ones(4), size=60)
+    for name in TABLES:
+        cheap(name).fit(X, D).predict(X)
+    found = {n: [missed[n], compiled[n], len(v.signatures) - compiled[n]] for n, v in kept()}
     print(json.dumps(found))
 """
+ROOT = Path(__file__).parents[2]
 
 
-def test_every_function_that_is_kept_is_called_and_found_by_the_next_process(tmp_path):
+def test_no_estimator_needs_code_that_setup_has_not_compiled(tmp_path, monkeypatch):
     pytest.importorskip("torch")  # SLDLF needs it
     script = tmp_path / "check.py"
     script.write_text(CHECK)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *sys.path]))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     *told, found = done.stdout.splitlines()
     assert len(told) == 12
     assert told[-1].endswith("(12 of 12)")
     kept = json.loads(found)
     assert len(kept) >= 14
-    assert [name for name, (signatures, _) in kept.items() if not signatures] == []
-    assert [name for name, (_, missed) in kept.items() if missed] == []
+    assert [name for name, (missed, _, _) in kept.items() if missed] == []
+    assert [name for name, (_, compiled, _) in kept.items() if not compiled] == []
+    assert [name for name, (_, _, later) in kept.items() if later] == []
 
 
 KEY = """
@@ -62,5 +73,5 @@ def test_units_find_what_setup_compiled():
         for code in (KEY, in_a_unit)
     ]
     assert keys[0] == keys[1]
-    recipe = Path(__file__).parents[2].joinpath("Makefile").read_text()
+    recipe = ROOT.joinpath("Makefile").read_text()
     assert "/python -m ldl.precompile" in recipe
