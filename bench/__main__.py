@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=measure.MOST, help="most measurements of each")
     args = parser.parse_args(arguments)
     if args.page:
-        write_page(DOCS, tables.from_csv((DOCS / "benchmarks.csv").read_text(encoding="utf-8")))
+        write_page(DOCS)
         return 0
     comparisons = entries.read()
     wanted = entries.chosen(comparisons, args.only)
@@ -163,16 +163,15 @@ def write_tables(comparisons: list[Comparison]) -> None:
     about = describe([result for result in results.values() if result])
     for folder in (RESULTS, *([] if missing else [DOCS])):
         write_text(folder / "benchmarks.csv", tables.to_csv(rows))
-        write_page(folder, rows, about)
+        write_page(folder, about)
     if missing:
         where = (RESULTS / "benchmarks.md").relative_to(ROOT)
         print(f"{where} written; docs/ waits for {len(missing)} more", file=sys.stderr)
 
 
-def write_page(
-    folder: Path, rows: list[tables.Row], about: Mapping[str, str] | None = None
-) -> None:
-    """Renew what the page of the documentation says of the rows and of the machine."""
+def write_page(folder: Path, about: Mapping[str, str] | None = None) -> None:
+    """Renew what the page says of the rows in the file beside it, and of the machine."""
+    rows = tables.from_csv((folder / "benchmarks.csv").read_text(encoding="utf-8"))
     page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
     page = with_part(page, "means", tables.ratio_lists(rows))
     page = with_part(page, "ratios", tables.ratio_table(rows))
