@@ -45,6 +45,7 @@ class TermObjective(SoftmaxObjective):
     """The cross entropy ``-sum_ij D_ij ln P_ij``, a ridge penalty, and terms.
 
     Rows of D that count otherwise than once have their weight as their sum; terms weigh themselves.
+    The predictions of the last weights are kept, for there the next search begins.
     """
 
     def __init__(
@@ -54,10 +55,23 @@ class TermObjective(SoftmaxObjective):
         self.terms = terms
         own = [term for term in terms if type(term).of_predictions is not Term.of_predictions]
         self.of_predictions = own
+        self._known = np.full_like(self._weights, np.nan)
+        self._predictions = np.empty_like(self.D)
+        self._cross_entropy = np.nan
+
+    def _multiply_weights(self) -> None:
+        if np.array_equal(self._weights, self._known):
+            return
+        super()._multiply_weights()
+        Z = self._products[: len(self.D)]
+        fit = np.vdot(self.D, Z)
+        self._cross_entropy = self.summed(softmax_columns(Z)) - fit
+        self._predictions[:] = Z
+        self._known[:] = self._weights
 
     def loss(self, Z: np.ndarray) -> float:
-        fit = np.vdot(self.D, Z)
-        value = self.summed(softmax_columns(Z)) - fit
+        Z[:] = self._predictions
+        value = self._cross_entropy
         slopes = None
         if self.of_predictions:
             slopes = np.zeros_like(Z)

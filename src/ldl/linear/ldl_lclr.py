@@ -116,18 +116,18 @@ class LDLLCLR(TermModel):
             self.rounds_ += 1
             term.targets, term.mixing = D - E + of_mixture / rho, S
             found = search.run(self.max_iter, self.tol)
-            scores = found.x.reshape(c, -1) @ search.objective.X.T
-            softmax_columns(scores)
-            P = rooted(scores.T, weight)
-            S = np.linalg.solve(
-                P.T @ P + np.eye(c), P.T @ term.targets + low_rank - of_rank / rho + pull
-            )
-            mixed = P @ S
-            E = shrunk_rows((D - mixed + of_mixture / rho).T, self.error_weight / rho).T
+            if found.iterations or self.rounds_ == 1:
+                scores = found.x.reshape(c, -1) @ search.objective.X.T
+                softmax_columns(scores)
+                P = rooted(scores.T, weight)
+                products = P.T @ P + np.eye(c)
+            S = np.linalg.solve(products, P.T @ term.targets + low_rank - of_rank / rho + pull)
+            left = D - P @ S
+            E = shrunk_rows((left + of_mixture / rho).T, self.error_weight / rho).T
             low_rank = with_smaller_values(S + of_rank / rho, self.rank_weight / rho)
-            of_mixture = of_mixture + rho * (D - mixed - E)
+            of_mixture = of_mixture + rho * (left - E)
             of_rank = of_rank + rho * (S - low_rank)
-            done = _near(D - mixed, E) and _near(S, low_rank)
+            done = _near(left, E) and _near(S, low_rank)
         self.mixing_ = S
         self._keep(found)
 
