@@ -78,10 +78,11 @@ class LDLLDM(PenalisedModel):
     alpha : float or 'auto', default='auto'
         Penalty on squared weights, the release's l1. ``'auto'`` chooses from 0.1 to 100 on held-out
         rows.
-    global_weight : float, default=1.0
-        Weight of the manifold of all rows, the release's l2.
-    local_weight : float, default=1.0
-        Weight of the clusters' manifolds, the release's l3.
+    global_weight : float or 'auto', default='auto'
+        Weight of the manifold of all rows, the release's l2. ``'auto'`` chooses 0.01 or 1 on
+        held-out rows.
+    local_weight : float or 'auto', default='auto'
+        Weight of the clusters' manifolds, the release's l3. ``'auto'`` chooses 0.01 or 1.
     n_clusters : int, default=10
         Largest number of clusters; there are never more than different rows of D. With 1 the local
         term is off.
@@ -115,12 +116,16 @@ class LDLLDM(PenalisedModel):
     """
 
     alpha: NotNegative | Auto = AUTO
-    global_weight: NotNegative = 1.0
-    local_weight: NotNegative = 1.0
+    global_weight: NotNegative | Auto = AUTO
+    local_weight: NotNegative | Auto = AUTO
     n_clusters: Count = 10
     random_state: int | None = None
 
-    candidates: ClassVar[Grid] = {"alpha": (1.0, 0.1, 10.0, 100.0)}
+    candidates: ClassVar[Grid] = {
+        "alpha": (1.0, 0.1, 10.0, 100.0),
+        "global_weight": (0.01, 1.0),
+        "local_weight": (0.01, 1.0),
+    }
 
     def _fit(self, X: Any, D: np.ndarray) -> None:
         cluster = np.zeros(len(D), dtype=int)
