@@ -110,8 +110,8 @@ _OF_LIBRARY: dict[str, dict[str, Space]] = {
         "SAIIS": {"max_iter": (1, 2, 5, 10, 20, 50, 100)},
         "LDLLDM": {
             "alpha": _FACTORS,
-            "global_weight": (0.1, 1.0, 10.0),
-            "local_weight": (0.1, 1.0, 10.0),
+            "global_weight": (0.01, 0.1, 1.0),
+            "local_weight": (0.01, 0.1, 1.0),
             "n_clusters": (5, 10),
         },
         "LDLCL": {"alpha": _FACTORS, "collaboration": (0.1, 0.5, 0.9), "sparsity": (0.01, 0.1)},
